@@ -1,0 +1,52 @@
+# Everything runs in .venv. A stamp file per set of dependencies builds it on first use, and brings
+# it up to date when pyproject.toml changes. Paths are relative, so the clone may lie anywhere.
+PYTHON ?= python3
+VENV   := .venv
+RUN    := $(VENV)/bin/python
+PIP    := $(RUN) -m pip install --quiet --disable-pip-version-check
+ARGS   ?=
+
+.PHONY: help demo test check bench clean
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
+
+demo: $(VENV)/core.stamp  ## solve a generated problem and print before and after
+	@$(RUN) examples/four_normals.py
+
+# The tests share the cores between processes, so each process keeps to one BLAS thread.
+test check: export OMP_NUM_THREADS := 1
+test check: export OPENBLAS_NUM_THREADS := 1
+
+test: $(VENV)/dev.stamp  ## run the tests; ARGS="-k name" picks some of them
+	$(RUN) -m pytest -n auto $(ARGS)
+
+check: $(VENV)/dev.stamp  ## format, lint, types, layers, doctests and the README
+	$(RUN) -m ruff format --check .
+	$(RUN) -m ruff check .
+	$(RUN) -m mypy --strict src
+	$(VENV)/bin/lint-imports
+	$(RUN) -m pytest --quiet --doctest-modules src
+	$(RUN) tools/run_readme.py
+
+bench: $(VENV)/bench.stamp  ## measure speed and memory against peers
+	$(RUN) -m benchmarks $(ARGS)
+
+clean:  ## remove the environment, caches and builds
+	rm -rf $(VENV) build dist .*_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+$(RUN):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "decoupling needs Python 3.11 or later: make PYTHON=python3.11 ..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/core.stamp: pyproject.toml | $(RUN)
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/%.stamp: pyproject.toml | $(RUN)
+	$(PIP) --editable ".[$*]"
+	@touch $@

@@ -1,0 +1,19 @@
+"""Learning from imperfect labels.
+
+Your labels are noisy, missing or one-sided; get p(true class | x), the labelling process
+T = p(label | class) with error bars, and the list of rows to fix.
+
+Train any classifier on the labels as they are to get p(label | x), say what is known of the
+labelling in a `TransitionPrior`, and `infer` the rest. The model is that of Nørregaard and Hansen,
+"Probabilistic Decoupling of Labels in Classification".
+"""
+
+from decoupling.inference.agreement import agreement_terms
+from decoupling.inference.expected_log import expected_log
+from decoupling.inference.infer import infer
+from decoupling.inference.posterior import Posterior
+from decoupling.transitions.prior import TransitionPrior
+
+__version__ = "0.1.0"
+
+__all__ = ["Posterior", "TransitionPrior", "agreement_terms", "expected_log", "infer"]

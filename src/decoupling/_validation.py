@@ -1,0 +1,129 @@
+"""Checks of arguments: what is wrong, where, how often, and what to do about it."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from decoupling._typing import AnyArray, BoolArray, FloatArray
+
+# Rows of probabilities may miss 1 by this much and are renormalised; beyond it they are refused.
+SUM_TOLERANCE = 1e-3
+# Rounding of single precision: renormalised without a word.
+ROUNDING = 1e-5
+
+
+def frozen(array: FloatArray) -> FloatArray:
+    """A read-only copy."""
+    copy = np.array(array, dtype=np.float64)
+    copy.flags.writeable = False
+    return copy
+
+
+def as_float(name: str, values: ArrayLike, *, ndim: int) -> FloatArray:
+    """``values`` as a float64 array with ``ndim`` axes and at least one entry."""
+    array = _numeric(name, values)
+    _check_shape(name, array, ndim)
+    return np.asarray(array, dtype=np.float64)
+
+
+def _numeric(name: str, values: ArrayLike) -> AnyArray:
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "fiub":
+            array = array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be an array of numbers; {error}.") from None
+    return array
+
+
+def _check_shape(name: str, array: AnyArray, ndim: int) -> None:
+    if array.ndim != ndim:
+        raise ValueError(f"{name} must have {ndim} axes; got shape {array.shape}.")
+    if array.size == 0:
+        raise ValueError(f"{name} is empty: its shape is {array.shape}.")
+
+
+def first_offence(name: str, values: AnyArray, bad: BoolArray, what: str, advice: str) -> None:
+    """Raise a ValueError about the first entry where ``bad`` holds; do nothing if none does."""
+    count = int(np.count_nonzero(bad))
+    if count == 0:
+        return
+    index = tuple(int(i) for i in np.argwhere(bad)[0])
+    where = f"row {index[0]}" + (f", column {index[1]}" if len(index) > 1 else "")
+    entries = "1 such entry" if count == 1 else f"{count} such entries"
+    raise ValueError(f"{name}: {values[index]} at {where} is {what} ({entries} in all). {advice}")
+
+
+def check_positive(name: str, values: ArrayLike, *, ndim: int) -> FloatArray:
+    """Finite, strictly positive concentrations."""
+    array = as_float(name, values, ndim=ndim)
+    advice = "Dirichlet concentrations are finite and greater than 0."
+    first_offence(name, array, ~np.isfinite(array), "not finite", advice)
+    first_offence(name, array, array <= 0, "not positive", advice)
+    return array
+
+
+def check_label_proba(values: ArrayLike, *, n_labels: int | None = None) -> AnyArray:
+    """p(s|x) with rows that sum to 1 to within `SUM_TOLERANCE`; in the caller's dtype, not copied.
+
+    Rows are divided by their sum where they are used, block by block, so that no second (N, S)
+    array is made.
+    """
+    name = "label_proba"
+    array = _numeric(name, values)
+    _check_shape(name, array, ndim=2)
+    if n_labels is not None and array.shape[1] != n_labels:
+        raise ValueError(
+            f"{name} has {array.shape[1]} columns, transitions has {n_labels} labels: "
+            "one column per label, in the same order, is needed."
+        )
+    first_offence(
+        name, array, ~np.isfinite(array), "not finite", "Impute or drop these rows first."
+    )
+    outside = (array < 0) | (array > 1 + SUM_TOLERANCE)
+    if outside.any():
+        first_offence(name, array, outside, "outside [0, 1]", _outside_advice(array))
+    total = array.sum(axis=1, dtype=np.float64)
+    error = np.abs(total - 1.0)
+    first_offence(
+        name,
+        total,
+        error > SUM_TOLERANCE,
+        "the sum of a row that is not 1",
+        "Rows are p(label | x). If they are logits apply a softmax, if percentages divide by 100, "
+        "if a label is missing add its column (unlabelled is a label too).",
+    )
+    if (error > ROUNDING).any():
+        worst = int(error.argmax())
+        warnings.warn(
+            f"{name}: {np.count_nonzero(error > ROUNDING)} rows miss 1 by up to "
+            f"{error[worst]:.2g} (worst: row {worst}, sum {total[worst]:.6g}); renormalised.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return array
+
+
+def _outside_advice(array: AnyArray) -> str:
+    if (array < 0).any():
+        return "Were logits passed? Apply a softmax first."
+    if (array <= 100.5).all():
+        return "Were percentages passed? Divide by 100 first."
+    return "Were counts passed? Divide each row by its sum first."
+
+
+def check_evidence(name: str, values: ArrayLike, n_rows: int | None = None) -> FloatArray:
+    """Positive, finite evidence: a number, or one per row where ``n_rows`` is given."""
+    array = np.asarray(_numeric(name, values), dtype=np.float64)
+    shapes: list[tuple[int, ...]] = [()] if n_rows is None else [(), (n_rows,)]
+    if array.shape not in shapes:
+        wanted = "a number" if n_rows is None else f"a number or one per row, shape ({n_rows},)"
+        raise ValueError(f"{name} must be {wanted}; got shape {array.shape}.")
+    flat = array.reshape(-1)
+    advice = "It counts observations: a finite number greater than 0."
+    first_offence(name, flat, ~np.isfinite(flat), "not finite", advice)
+    first_offence(name, flat, flat <= 0, "not positive", advice)
+    return array

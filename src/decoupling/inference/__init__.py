@@ -1,0 +1,1 @@
+"""Variational inference of class distributions and transitions from label distributions."""

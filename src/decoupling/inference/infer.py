@@ -1,0 +1,182 @@
+"""infer: from label distributions and what is known of the labelling to a Posterior."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from decoupling._typing import FloatArray
+from decoupling._validation import check_evidence, check_label_proba, check_positive
+from decoupling.inference.dirichlet import DirichletRows
+from decoupling.inference.expected_log import METHODS
+from decoupling.inference.optimise import OPTIMISERS, Callback
+from decoupling.inference.posterior import Posterior, make_problem, solve
+from decoupling.transitions.prior import TransitionPrior
+
+# Held-out likelihood of the labels grows with the evidence and has flattened by here.
+_AUTO_EVIDENCE = 100.0
+
+
+def infer(
+    label_proba: ArrayLike,
+    transitions: TransitionPrior | ArrayLike,
+    *,
+    class_prior: ArrayLike | None = None,
+    evidence: str | ArrayLike = "auto",
+    transition_evidence: float = 1.0,
+    expected_log: str = "bound",
+    order: int = 2,
+    learn_transitions: bool = True,
+    optimiser: str = "natural",
+    max_iter: int = 500,
+    tol: float = 1e-6,
+    block_size: int | None = None,
+    callback: Callback | None = None,
+    warm_start: Posterior | None = None,
+    n_threads: int | None = None,
+) -> Posterior:
+    r"""Infer class distributions and transitions from label distributions.
+
+    The model: :math:`T_c \sim Dir(A_c)`, :math:`Y_i \sim Dir(\gamma)`, and a row of ``label_proba``
+    counts as ``evidence`` observations of labels with probabilities :math:`Y_i T`. The answer is
+    the factorised q(Y) q(T) of Dirichlet distributions with the highest evidence lower bound.
+
+    Parameters
+    ----------
+    label_proba : array-like (N, S)
+        p(label | x), rows sum to 1; unlabelled is a label too. Called S in the paper.
+    transitions : TransitionPrior or array-like (C, S)
+        What is known of p(label | class); an array holds Dirichlet concentrations (A), with 0
+        where a class never gets a label.
+    class_prior : array-like (C,), optional
+        Dirichlet prior of every row's class distribution (gamma). By default symmetric with total
+        mass 1.
+    evidence : "auto", float or array-like (N,)
+        How many observations a row of ``label_proba`` counts for. 1 is the paper; the larger, the
+        closer to the maximum likelihood solution of ``label_proba = Y T``. "auto" is 100.
+    transition_evidence : float
+        The same for learning T: its prior then weighs ``strength`` against this many observations
+        per row, and the reported uncertainty of T is that of this many.
+    expected_log : {"bound", "beta", "taylor", "exact"}
+        How the expected logarithm in the likelihood is evaluated.
+    order : int
+        Order of the Taylor series.
+    learn_transitions : bool
+        If False q(T) stays at its prior.
+    optimiser : {"natural", "l-bfgs"}
+        Natural-gradient ascent, or L-BFGS over the same bound.
+    max_iter : int
+        Most iterations.
+    tol : float
+        Stop when an iteration raises the bound by less than this per observation.
+    block_size : int, optional
+        Rows per block; the answer does not depend on it.
+    callback : callable, optional
+        ``callback(iteration, terms)`` is called with the terms of the bound at the start and after
+        every iteration; a true return value stops the run.
+    warm_start : Posterior, optional
+        Start from this posterior of the same rows.
+    n_threads : int, optional
+        Threads for blocks of rows; by default as many as the machine has.
+
+    Returns
+    -------
+    Posterior
+
+    Examples
+    --------
+    Positives are labelled one time in five (label 1), negatives never:
+
+    >>> posterior = infer(
+    ...     [[0.84, 0.16], [0.99, 0.01]], [[50.0, 0.0], [40.0, 10.0]], learn_transitions=False
+    ... )
+    >>> posterior.class_proba.round(1)
+    array([[0.2, 0.8],
+           [0.9, 0.1]])
+    """
+    proba = check_label_proba(label_proba)
+    prior = (
+        transitions
+        if isinstance(transitions, TransitionPrior)
+        else TransitionPrior.from_concentration(transitions)
+    )
+    _check_options(expected_log, order, optimiser, max_iter, tol, block_size, n_threads)
+    n_classes, n_labels = prior.mean.shape
+    if proba.shape[1] != n_labels:
+        raise ValueError(
+            f"label_proba has {proba.shape[1]} columns, transitions has {n_labels} labels: "
+            "one column per label, in the same order, is needed."
+        )
+    weight = check_evidence("evidence", _auto_evidence(evidence), len(proba))
+    kappa = float(weight.mean())
+    kappa_t = float(check_evidence("transition_evidence", transition_evidence))
+    # One objective with one weight: T's own weight is a scale of its prior.
+    scale = kappa / kappa_t if learn_transitions else 1.0
+    rows = DirichletRows.from_prior(prior, scale)
+    gamma = _class_prior(class_prior, n_classes)
+    problem = make_problem(proba, weight, gamma, rows, expected_log, order, block_size)
+    _check_warm_start(warm_start, (len(proba), n_classes, n_labels))
+    return solve(
+        problem,
+        rows,
+        classes=prior.classes,
+        labels=prior.labels,
+        reported_share=1.0 / scale,
+        optimiser=optimiser,
+        learn_transitions=learn_transitions,
+        max_iter=max_iter,
+        tol=tol,
+        callback=callback,
+        warm_start=warm_start,
+        n_threads=n_threads,
+    )
+
+
+def _auto_evidence(evidence: str | ArrayLike) -> ArrayLike:
+    if isinstance(evidence, str):
+        if evidence != "auto":
+            raise ValueError(f'evidence must be "auto", a number or one per row; got {evidence!r}.')
+        return _AUTO_EVIDENCE
+    return evidence
+
+
+def _class_prior(class_prior: ArrayLike | None, n_classes: int) -> FloatArray:
+    if class_prior is None:
+        return np.full(n_classes, 1.0 / n_classes)
+    gamma = check_positive("class_prior", class_prior, ndim=1)
+    if gamma.shape != (n_classes,):
+        raise ValueError(
+            f"class_prior must have one entry per class, shape ({n_classes},); got {gamma.shape}."
+        )
+    return gamma
+
+
+def _check_options(
+    expected_log: str,
+    order: int,
+    optimiser: str,
+    max_iter: int,
+    tol: float,
+    block_size: int | None,
+    n_threads: int | None,
+) -> None:
+    if expected_log not in METHODS:
+        raise ValueError(f"expected_log must be one of {sorted(METHODS)}; got {expected_log!r}.")
+    if optimiser not in OPTIMISERS:
+        raise ValueError(f"optimiser must be one of {sorted(OPTIMISERS)}; got {optimiser!r}.")
+    if not tol >= 0:
+        raise ValueError(f"tol must be 0 or more; got {tol}.")
+    counts = {"order": order, "block_size": block_size, "n_threads": n_threads}
+    for name, count in counts.items():
+        if count is not None and count < 1:
+            raise ValueError(f"{name} must be at least 1; got {count}.")
+    if max_iter < 0:
+        raise ValueError(f"max_iter must be 0 or more; got {max_iter}.")
+
+
+def _check_warm_start(warm_start: Posterior | None, shape: tuple[int, int, int]) -> None:
+    if warm_start is None:
+        return
+    found = (*warm_start.class_concentration.shape, len(warm_start.labels))
+    if found != shape:
+        raise ValueError(f"warm_start has (rows, classes, labels) = {found}, this problem {shape}.")

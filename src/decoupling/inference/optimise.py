@@ -1,0 +1,246 @@
+"""The ascent: natural gradients or L-BFGS over the same bound, and why it stopped."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
+
+from decoupling._typing import FloatArray
+from decoupling._validation import frozen
+from decoupling.inference import elbo, steps
+from decoupling.inference.dirichlet import DirichletRows
+from decoupling.inference.elbo import Terms
+from decoupling.inference.steps import BlockMap, Problem, State
+
+Callback = Callable[[int, Terms], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """Every term of the bound at every iteration, and why the run stopped.
+
+    Attributes
+    ----------
+    elbo, likelihood, prior, entropy, constant : arrays (n_iter + 1,)
+        Entry 0 is the start, entry k the state after k iterations.
+    n_iter : int
+        Iterations done.
+    converged : bool
+        Whether the last iteration raised the bound by less than the tolerance.
+    stopped_because : {"tolerance", "max_iter", "callback"}
+        Why the run ended.
+    """
+
+    stopped_because: str
+    elbo: FloatArray
+    likelihood: FloatArray
+    prior: FloatArray
+    entropy: FloatArray
+    constant: FloatArray
+
+    @property
+    def n_iter(self) -> int:
+        """Iterations done."""
+        return len(self.elbo) - 1
+
+    @property
+    def converged(self) -> bool:
+        """Whether the last iteration raised the bound by less than the tolerance."""
+        return self.stopped_because == "tolerance"
+
+
+class Monitor:
+    """Collects the terms of each iteration and decides when to stop."""
+
+    def __init__(self, tolerance: float, max_iter: int, callback: Callback | None) -> None:
+        self.tolerance = tolerance
+        self.max_iter = max_iter
+        self.callback = callback
+        self.history: list[Terms] = []
+        self.stopped_because = ""
+
+    def stop(self, terms: Terms) -> bool:
+        """Take in the terms of one more state; whether to go on no further."""
+        self.history.append(terms)
+        iteration = len(self.history) - 1
+        if iteration > 0 and terms.elbo - self.history[-2].elbo <= self.tolerance:
+            self.stopped_because = "tolerance"
+        elif iteration >= self.max_iter:
+            self.stopped_because = "max_iter"
+        # The callback sees every state, the last one too.
+        if self.callback is not None and self.callback(iteration, terms):
+            self.stopped_because = self.stopped_because or "callback"
+        return bool(self.stopped_because)
+
+    def trace(self) -> Trace:
+        """What was collected; warns when the iterations ran out."""
+        if self.stopped_because == "max_iter":
+            rise = self.history[-1].elbo - self.history[-2].elbo if len(self.history) > 1 else 0.0
+            warnings.warn(
+                f"Stopped at max_iter={self.max_iter} before converging: the last iteration still "
+                f"raised the bound by {rise:.3g} (tolerance {self.tolerance:.3g}). "
+                "Raise max_iter, or tol if this is close enough.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        names = ("elbo", "likelihood", "prior", "entropy", "constant")
+        columns = [frozen(np.array([getattr(t, name) for t in self.history])) for name in names]
+        return Trace(self.stopped_because, *columns)
+
+
+def natural_ascent(
+    problem: Problem, state: State, monitor: Monitor, blocks: BlockMap, *, learn_transitions: bool
+) -> None:
+    """Natural-gradient ascent: a step of every row of Y, then a step of T; updates ``state``.
+
+    The terms of a state come for free with the step that leaves it.
+    """
+    method = problem.evaluator(state.transitions)
+    if not method.always_ascends:
+        state.row_step = np.ones(len(state.class_concentration))
+    while True:
+        method.prepare(state.class_concentration)
+        if len(monitor.history) >= monitor.max_iter:
+            monitor.stop(steps.total_terms(problem, state, method, blocks))
+            return
+        shared = steps.shared_terms(problem, state)
+        statistics = steps.local_pass(problem, state, method, blocks)
+        if monitor.stop(statistics.before + shared):
+            return
+        if learn_transitions:
+            method = steps.global_step(problem, state, method, statistics, blocks)
+
+
+def lbfgs_ascent(
+    problem: Problem, state: State, monitor: Monitor, blocks: BlockMap, *, learn_transitions: bool
+) -> None:
+    """L-BFGS in the logarithms of all concentrations; updates ``state``.
+
+    Holds about twenty copies of the class concentrations.
+    """
+    shape = state.class_concentration.shape
+    start, prior = state.transitions, problem.transition_prior
+    free = (prior.parameters > 0) & ~prior.known[:, None] & learn_transitions
+    latest: dict[bytes, Terms] = {}
+
+    def unpack(variables: FloatArray) -> State:
+        parameters = start.parameters.copy()
+        parameters[free] = np.exp(variables[shape[0] * shape[1] :])
+        concentration = np.exp(variables[: shape[0] * shape[1]]).reshape(shape)
+        return State(concentration, start.replace(parameters))
+
+    def objective(variables: FloatArray) -> tuple[float, FloatArray]:
+        trial = unpack(variables)
+        terms, by_class, by_transition = total_gradient(problem, trial, blocks)
+        gradient = np.concatenate(
+            [
+                (by_class * trial.class_concentration).ravel(),
+                (by_transition * trial.transitions.parameters)[free],
+            ]
+        )
+        latest[variables.tobytes()] = terms
+        return -terms.elbo, -gradient
+
+    def watch(intermediate_result: Any) -> None:
+        terms = latest[intermediate_result.x.tobytes()]
+        latest.clear()
+        if monitor.stop(terms):
+            raise StopIteration
+
+    begin = np.log(np.concatenate([state.class_concentration.ravel(), start.parameters[free]]))
+    value, _ = objective(begin)
+    if not monitor.stop(latest[begin.tobytes()]):
+        found = minimize(
+            objective,
+            begin,
+            jac=True,
+            method="L-BFGS-B",
+            callback=watch,
+            options={"maxiter": monitor.max_iter + 1, "maxfun": 10**9, "ftol": 0.0, "gtol": 0.0},
+        )
+        # The line search found nothing higher: as converged as rounding allows.
+        monitor.stopped_because = monitor.stopped_because or "tolerance"
+        begin = found.x if -found.fun >= -value else begin
+    final = unpack(begin)
+    state.class_concentration[:] = final.class_concentration
+    state.transitions = final.transitions
+
+
+def total_gradient(
+    problem: Problem, state: State, blocks: BlockMap
+) -> tuple[Terms, FloatArray, FloatArray]:
+    """All terms of the bound with its gradients in Pi (N, C) and in Theta (C, S)."""
+    method = problem.evaluator(state.transitions)
+    method.prepare(state.class_concentration)
+    class_gradient = np.empty_like(state.class_concentration)
+
+    def gradients(rows: slice) -> FloatArray:
+        concentration = state.class_concentration[rows]
+        evaluation = method.gradients(concentration, problem.weight(rows))
+        class_gradient[rows] = evaluation.class_gradient
+        class_gradient[rows] += elbo.class_gradient(concentration, problem.class_prior)
+        return evaluation.transition_gradient
+
+    start = elbo.transition_gradient(state.transitions, problem.transition_prior)
+    transition_gradient: FloatArray = sum(blocks(gradients, problem.blocks()), start)
+    return (
+        steps.total_terms(problem, state, method, blocks),
+        class_gradient,
+        transition_gradient,
+    )
+
+
+OPTIMISERS = {"natural": natural_ascent, "l-bfgs": lbfgs_ascent}
+
+
+def ascend(
+    problem: Problem,
+    state: State,
+    *,
+    optimiser: str,
+    learn_transitions: bool,
+    max_iter: int,
+    tol: float,
+    callback: Callback | None,
+    n_threads: int | None,
+) -> Trace:
+    """Maximise the bound from ``state``, which is updated; how it went.
+
+    The run stops when an iteration raises the bound by less than ``tol`` per observation.
+    """
+    monitor = Monitor(tol * problem.total_evidence, max_iter, callback)
+    with BlockMap(n_threads) as blocks:
+        OPTIMISERS[optimiser](problem, state, monitor, blocks, learn_transitions=learn_transitions)
+    return monitor.trace()
+
+
+def start_state(problem: Problem, *, learn_transitions: bool) -> State:
+    """A first guess: T at its prior mean, Y from the labels that each class emits.
+
+    q(T) starts as sure as the data will make it, so that weak priors with tiny concentrations do
+    not begin with expected logarithms of minus hundreds.
+    """
+    prior = problem.transition_prior
+    transitions = prior
+    if learn_transitions:
+        share = problem.total_evidence / len(prior.parameters)
+        factor = np.maximum(1.0, share / prior.total)
+        transitions = prior.replace(prior.parameters * factor[:, None])
+    return State(first_classes(problem, transitions), transitions)
+
+
+def first_classes(problem: Problem, transitions: DirichletRows) -> FloatArray:
+    """gamma plus the expected counts of each class if all classes were equally likely, (N, C)."""
+    mean = transitions.mean()
+    share = mean / mean.sum(axis=0)  # (C, S): p(class | label) under equal classes
+    out = np.empty((len(problem.label_proba), len(mean)))
+    for rows in problem.blocks():
+        np.matmul(problem.weight(rows), share.T, out=out[rows])
+        out[rows] += problem.class_prior
+    return out
