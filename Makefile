@@ -13,12 +13,12 @@ ARGS   ?=
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
 
+# Small problems, and tests that share the cores, are fastest with one BLAS thread per process.
+demo test check: export OMP_NUM_THREADS := 1
+demo test check: export OPENBLAS_NUM_THREADS := 1
+
 demo: $(VENV)/core.stamp  ## solve a generated problem and print before and after
 	@$(RUN) examples/four_normals.py
-
-# The tests share the cores between processes, so each process keeps to one BLAS thread.
-test check: export OMP_NUM_THREADS := 1
-test check: export OPENBLAS_NUM_THREADS := 1
 
 test: $(VENV)/dev.stamp  ## run the tests; ARGS="-k name" picks some of them
 	$(RUN) -m pytest -n auto $(ARGS)

@@ -54,7 +54,9 @@ def first_offence(name: str, values: AnyArray, bad: BoolArray, what: str, advice
     index = tuple(int(i) for i in np.argwhere(bad)[0])
     where = f"row {index[0]}" + (f", column {index[1]}" if len(index) > 1 else "")
     entries = "1 such entry" if count == 1 else f"{count} such entries"
-    raise ValueError(f"{name}: {values[index]} at {where} is {what} ({entries} in all). {advice}")
+    raise ValueError(
+        f"{name}: {values[index]:.6g} at {where} is {what} ({entries} in all). {advice}"
+    )
 
 
 def check_positive(name: str, values: ArrayLike, *, ndim: int) -> FloatArray:

@@ -193,7 +193,7 @@ def fisher_solve(a: FloatArray, vector: FloatArray) -> FloatArray:
     total_excess = _reciprocal_excess(total, np.reciprocal(trigamma(total)))
     denominator = total_excess - excess.sum(axis=-1, keepdims=True)
     weighted = _blank(inverse * vector, zero)
-    if zero is not None:
+    if zero is not None or a.shape[-1] == 1:
         single = np.count_nonzero(a, axis=-1, keepdims=True) == 1
         denominator = np.where(single, np.inf, denominator)
         weighted = np.where(single, 0.0, weighted)

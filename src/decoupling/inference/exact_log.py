@@ -135,7 +135,8 @@ class ExponentialBasis:
         size = int(np.ceil(-np.log(tolerance * 1e-2) / np.arcsinh(ratio))) + 4
         x = chebyshev.chebpts1(size)
         points = np.exp((log_low + log_high) / 2 + (log_high - log_low) / 2 * x)
-        exponents = np.exp(np.linspace(-np.log(high) - 40.0, -np.log(low) + 4.0, 4 * size))
+        # Below exp(-14) / pi the function is a straight line, above exp(4) / pi it is 0.
+        exponents = np.exp(np.linspace(-log_high - 14.0, -log_low + 4.0, 8 * size))
         kernel = np.exp(-points[:, None] * exponents)
         left, singular, _ = np.linalg.svd(np.hstack([np.ones((size, 1)), kernel]))
         rank = max(2, int(np.count_nonzero(singular > tolerance)))
@@ -396,8 +397,8 @@ def _place_nodes(transitions: DirichletRows, low: FloatArray, total: float) -> N
 class ExactIntegral:
     """E[ln X] and its gradients for one distribution of T.
 
-    Tables are made for the range of concentrations announced to `prepare`, rounded outwards to
-    powers of 2, and further ones for calls that leave it. Threads may share an instance.
+    Tables are made for the range of concentrations announced to `prepare`, and further ones for
+    calls that leave it. Threads may share an instance.
     """
 
     def __init__(self, transitions: DirichletRows) -> None:
@@ -409,7 +410,13 @@ class ExactIntegral:
 
     def prepare(self, class_concentration: FloatArray) -> None:
         """Serve these concentrations, and those near them, from one set of tables."""
-        self._prepared = _range(class_concentration)
+        low, high = _range(class_concentration)
+        self._prepared = low / 2.0, high * 2.0
+
+    @property
+    def bounds(self) -> tuple[FloatArray, FloatArray] | None:
+        """Range of concentrations that was prepared for, of the classes and of their sum."""
+        return self._prepared
 
     def value(self, class_concentration: FloatArray) -> FloatArray:
         """E[ln X], (N, S)."""

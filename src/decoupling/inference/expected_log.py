@@ -121,6 +121,14 @@ class Method(ABC):
     def __init__(self, transitions: DirichletRows) -> None:
         self.transitions = transitions
 
+    @property
+    def bounds(self) -> tuple[FloatArray, FloatArray] | None:
+        """Least and largest concentration of each class and of their sum, each (C + 1,).
+
+        Steps stay between them, so that every row is served by the same tables.
+        """
+        return None
+
     def prepare(self, class_concentration: FloatArray) -> None:  # noqa: B027
         """Hear of all the rows before they come in blocks; for methods that keep tables."""
 
@@ -354,6 +362,11 @@ class Exact(Method):
     def __init__(self, transitions: DirichletRows) -> None:
         super().__init__(transitions)
         self._integral = ExactIntegral(transitions)
+
+    @property
+    def bounds(self) -> tuple[FloatArray, FloatArray] | None:
+        """Range of the tables."""
+        return self._integral.bounds
 
     def prepare(self, class_concentration: FloatArray) -> None:
         """Make one set of tables for all the rows."""

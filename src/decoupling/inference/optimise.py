@@ -73,10 +73,15 @@ class Monitor:
             self.stopped_because = "tolerance"
         elif iteration >= self.max_iter:
             self.stopped_because = "max_iter"
-        # The callback sees every state, the last one too.
         if self.callback is not None and self.callback(iteration, terms):
             self.stopped_because = self.stopped_because or "callback"
         return bool(self.stopped_because)
+
+    def finish(self, terms: Terms) -> None:
+        """Take in the terms of the state that is handed out."""
+        reason = self.stopped_because
+        self.stop(terms)
+        self.stopped_because = reason or self.stopped_because
 
     def trace(self) -> Trace:
         """What was collected; warns when the iterations ran out."""
@@ -99,22 +104,22 @@ def natural_ascent(
 ) -> None:
     """Natural-gradient ascent: a step of every row of Y, then a step of T; updates ``state``.
 
-    The terms of a state come for free with the step that leaves it.
+    The terms of a state come for free with the step of Y that leaves it. When they say that it is
+    time to stop, that step is the last iteration.
     """
-    method = problem.evaluator(state.transitions)
+    method = problem.evaluator(state)
     if not method.always_ascends:
         state.row_step = np.ones(len(state.class_concentration))
-    while True:
-        method.prepare(state.class_concentration)
-        if len(monitor.history) >= monitor.max_iter:
-            monitor.stop(steps.total_terms(problem, state, method, blocks))
-            return
+    while len(monitor.history) < monitor.max_iter:
         shared = steps.shared_terms(problem, state)
         statistics = steps.local_pass(problem, state, method, blocks)
         if monitor.stop(statistics.before + shared):
-            return
+            break
         if learn_transitions:
             method = steps.global_step(problem, state, method, statistics, blocks)
+        else:
+            method.prepare(state.class_concentration)
+    monitor.finish(steps.total_terms(problem, state, problem.evaluator(state), blocks))
 
 
 def lbfgs_ascent(
@@ -176,8 +181,7 @@ def total_gradient(
     problem: Problem, state: State, blocks: BlockMap
 ) -> tuple[Terms, FloatArray, FloatArray]:
     """All terms of the bound with its gradients in Pi (N, C) and in Theta (C, S)."""
-    method = problem.evaluator(state.transitions)
-    method.prepare(state.class_concentration)
+    method = problem.evaluator(state)
     class_gradient = np.empty_like(state.class_concentration)
 
     def gradients(rows: slice) -> FloatArray:

@@ -82,9 +82,11 @@ class Problem:
         n_rows = len(self.label_proba)
         return float(np.broadcast_to(self.evidence, (n_rows,)).sum())
 
-    def evaluator(self, transitions: DirichletRows) -> Method:
-        """E[ln X] for this distribution of T."""
-        return make_method(self.method, transitions, self.order)
+    def evaluator(self, state: State) -> Method:
+        """E[ln X] for the state's distribution of T, ready for its rows of Y."""
+        method = make_method(self.method, state.transitions, self.order)
+        method.prepare(state.class_concentration)
+        return method
 
 
 def default_block_size(n_classes: int, n_labels: int) -> int:
@@ -192,6 +194,7 @@ def local_step(
     after = _backtrack_rows(
         concentration,
         direction,
+        np.minimum(row_step, longest_step(concentration, direction, method.bounds)),
         row_step,
         likelihood,
         prior + entropy,
@@ -212,19 +215,19 @@ def _row_objective(
 def _backtrack_rows(
     concentration: FloatArray,
     direction: FloatArray,
+    length: FloatArray,
     row_step: FloatArray,
     likelihood: FloatArray,
     rest: FloatArray,
     objective: Callable[[FloatArray, AnyArray], tuple[FloatArray, FloatArray]],
 ) -> FloatArray:
-    """Move each row along its direction as far as its objective does not fall.
+    """Move each row along its direction, by ``length`` or as far as its objective does not fall.
 
     Writes to ``concentration`` and ``row_step``; returns the likelihood of each row afterwards.
     """
     likelihood = likelihood.copy()
     floor = likelihood + rest
     floor -= _ROUNDING * (1.0 + np.abs(likelihood) + np.abs(rest))
-    length = np.minimum(row_step, longest_step(concentration, direction))
     np.minimum(1.0, 2.0 * length, out=row_step)
     pending = np.arange(len(concentration))
     for _ in range(_HALVINGS):
@@ -243,13 +246,26 @@ def _backtrack_rows(
     return likelihood
 
 
-def longest_step(concentration: FloatArray, direction: FloatArray) -> FloatArray:
-    """Longest step of each row, at most 1, that leaves every entry a share `_SHRINK` of itself."""
-    with np.errstate(divide="ignore"):
-        reach = np.where(
-            direction < 0, (1.0 - _SHRINK) * concentration / np.maximum(-direction, 1e-300), np.inf
-        )
-    return np.asarray(np.minimum(1.0, reach.min(axis=-1)))
+def longest_step(
+    concentration: FloatArray,
+    direction: FloatArray,
+    bounds: tuple[FloatArray, FloatArray] | None = None,
+) -> FloatArray:
+    """Longest step of each row, at most 1, that leaves every entry a share `_SHRINK` of itself.
+
+    With ``bounds`` on the entries and their sum the step keeps to them as well.
+    """
+    room = np.where(direction < 0, (1.0 - _SHRINK) * concentration, np.inf)
+    change = np.abs(direction)
+    if bounds is not None:
+        values = np.column_stack([concentration, concentration.sum(axis=1)])
+        change = np.column_stack([direction, direction.sum(axis=1)])
+        limit = np.where(change < 0, values - bounds[0], bounds[1] - values)
+        room = np.minimum(np.column_stack([room, np.full(len(room), np.inf)]), limit)
+        change = np.abs(change)
+    # A step of 1 is the longest: dividing only where less room is left cannot overflow.
+    reach = np.divide(room, change, out=np.ones_like(change), where=room < change)
+    return np.asarray(reach.min(axis=-1))
 
 
 def global_step(
@@ -264,22 +280,22 @@ def global_step(
     target = prior.parameters + method.transition_direction(statistics.transition_statistic)
     if method.always_ascends:
         state.transitions = old.replace(target)
-        return problem.evaluator(state.transitions)
+        return problem.evaluator(state)
     direction = np.where(old.known[:, None], 0.0, target - old.parameters)
     current = Terms(statistics.likelihood) + elbo.transition_terms(old, prior)
     floor = current.elbo - _ROUNDING * (1.0 + abs(current.likelihood) + abs(current.prior))
     length = min(state.transition_step, float(longest_step(old.parameters, direction).min()))
     for _ in range(_HALVINGS):
-        trial = old.replace(old.parameters + length * direction)
-        trial_method = problem.evaluator(trial)
-        likelihood = total_likelihood(problem, state, trial_method, blocks)
-        if (Terms(likelihood) + elbo.transition_terms(trial, prior)).elbo >= floor:
-            state.transitions = trial
+        state.transitions = old.replace(old.parameters + length * direction)
+        trial = problem.evaluator(state)
+        likelihood = total_likelihood(problem, state, trial, blocks)
+        terms = Terms(likelihood) + elbo.transition_terms(state.transitions, prior)
+        if terms.elbo >= floor:
             state.transition_step = min(1.0, 2.0 * length)
-            return trial_method
+            return trial
         length *= 0.5
-    state.transition_step = length
-    return method
+    state.transitions, state.transition_step = old, length
+    return problem.evaluator(state)
 
 
 def total_likelihood(problem: Problem, state: State, method: Method, blocks: BlockMap) -> float:

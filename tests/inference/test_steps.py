@@ -1,0 +1,103 @@
+"""Local and global steps: blocks, backtracking, merging."""
+
+import numpy as np
+import pytest
+from problems import random_problem
+
+from decoupling.inference import steps
+from decoupling.inference.dirichlet import DirichletRows
+from decoupling.inference.expected_log import METHODS
+from decoupling.inference.optimise import start_state
+from decoupling.inference.steps import BlockMap, Problem
+
+
+def problem_of(method, *, evidence=50.0, block_size=7, seed=0):
+    drawn = random_problem(seed)
+    rows = DirichletRows.free(drawn.concentration)
+    gamma = np.full(3, 1 / 3)
+    return Problem(drawn.label_proba, np.array(evidence), gamma, rows, method, 2, block_size)
+
+
+def test_blocks_cover_the_rows_once():
+    blocks = problem_of("bound").blocks()
+    rows = np.concatenate([np.arange(40)[block] for block in blocks])
+    np.testing.assert_array_equal(rows, np.arange(40))
+
+
+def test_weights_are_normalised_rows_times_evidence():
+    drawn = random_problem(1)
+    evidence = np.linspace(1.0, 4.0, 40)
+    problem = Problem(
+        drawn.label_proba * 1.0005, evidence, np.ones(3), DirichletRows.free(drawn.concentration),
+        "bound", 2, 7,
+    )  # fmt: skip
+    weight = problem.weight(slice(7, 14))
+    np.testing.assert_allclose(weight, evidence[7:14, None] * drawn.label_proba[7:14], rtol=1e-12)
+    assert problem.total_evidence == pytest.approx(evidence.sum())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_local_step_raises_every_row(method):
+    problem = problem_of(method)
+    state = start_state(problem, learn_transitions=True)
+    evaluator = problem.evaluator(state)
+    weight = problem.weight(slice(None))
+
+    def objective(concentration):
+        return sum(steps._row_objective(evaluator, concentration, weight, problem.class_prior))
+
+    for _ in range(5):
+        before = objective(state.class_concentration)
+        if not evaluator.always_ascends and state.row_step is None:
+            state.row_step = np.ones(40)
+        with BlockMap(1) as blocks:
+            statistics = steps.local_pass(problem, state, evaluator, blocks)
+            after = objective(state.class_concentration)
+            assert (after >= before - 1e-9).all()
+            if not evaluator.always_ascends:
+                total = steps.total_likelihood(problem, state, evaluator, blocks)
+                assert statistics.likelihood == pytest.approx(total, rel=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_global_step_raises_the_bound(method):
+    problem = problem_of(method)
+    state = start_state(problem, learn_transitions=True)
+    evaluator = problem.evaluator(state)
+    state.row_step = None if evaluator.always_ascends else np.ones(40)
+    with BlockMap(1) as blocks:
+        before = steps.total_terms(problem, state, evaluator, blocks).elbo
+        statistics = steps.local_pass(problem, state, evaluator, blocks)
+        evaluator = steps.global_step(problem, state, evaluator, statistics, blocks)
+        after = steps.total_terms(problem, state, evaluator, blocks).elbo
+    assert after > before
+    assert evaluator.transitions is state.transitions
+
+
+def test_merging_does_not_depend_on_how_rows_are_split():
+    results = []
+    for block_size in (1, 7, 100):
+        problem = problem_of("bound", block_size=block_size)
+        state = start_state(problem, learn_transitions=True)
+        with BlockMap(2) as blocks:
+            results.append(steps.local_pass(problem, state, problem.evaluator(state), blocks))
+    for result in results[1:]:
+        assert result.before.elbo == pytest.approx(results[0].before.elbo, rel=1e-13)
+        np.testing.assert_allclose(
+            result.transition_statistic, results[0].transition_statistic, rtol=1e-12
+        )
+
+
+def test_a_step_never_leaves_the_positive_numbers():
+    concentration = np.array([[1.0, 2.0], [1.0, 2.0]])
+    direction = np.array([[-10.0, 1.0], [5.0, 5.0]])
+    length = steps.longest_step(concentration, direction)
+    np.testing.assert_allclose(length, [0.09, 1.0])
+    assert (concentration + length[:, None] * direction > 0).all()
+
+
+def test_results_come_in_the_order_of_the_blocks():
+    with BlockMap(4) as blocks:
+        assert list(blocks(lambda rows: rows.start, [slice(i, i + 1) for i in range(50)])) == list(
+            range(50)
+        )

@@ -1,0 +1,46 @@
+"""Random problems of the kind that the model describes, for tests of every layer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from decoupling.inference.dirichlet import DirichletRows
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RandomProblem:
+    """Label distributions drawn from the model, with the truth behind them."""
+
+    label_proba: FloatArray  # (N, S)
+    classes: FloatArray  # (N, C) Y
+    transitions: FloatArray  # (C, S) T
+    concentration: FloatArray  # (C, S) A, a rough prior around T
+
+
+def random_problem(
+    seed: int, n_rows: int = 40, n_classes: int = 3, n_labels: int = 4, strength: float = 20.0
+) -> RandomProblem:
+    """Draw Y and T, and hand out P = Y T with a prior that is roughly right."""
+    rng = np.random.default_rng(seed)
+    transitions = 0.3 * rng.dirichlet(np.ones(n_labels), n_classes)
+    for c in range(n_classes):
+        transitions[c, (c + 1) % n_labels] += 0.7
+    classes = rng.dirichlet(np.full(n_classes, 0.5), n_rows)
+    rough = 0.8 * transitions + 0.2 / n_labels
+    return RandomProblem(classes @ transitions, classes, transitions, strength * rough)
+
+
+def random_rows(seed: int, n_classes: int = 3, n_labels: int = 4) -> DirichletRows:
+    """A distribution of T with a structural zero and a known row."""
+    rng = np.random.default_rng(seed)
+    parameters = rng.gamma(1.0, 4.0, (n_classes, n_labels)) + 0.05
+    parameters[0, n_labels - 1] = 0.0
+    known = np.zeros(n_classes, dtype=bool)
+    known[1] = True
+    parameters[1] /= parameters[1].sum()
+    return DirichletRows(parameters, known)
