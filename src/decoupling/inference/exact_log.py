@@ -18,380 +18,24 @@ nodes, then one exponential. When :math:`\Theta_{cs}` is well above :math:`\pi`,
 :math:`-\ln M / \pi` is a low polynomial in :math:`\pi`, and the product only gets a few more
 columns (`LogTable`). Else M itself, a mixture of exponentials :math:`e^{-\pi w}`, is interpolated
 from its values at a few dozen :math:`\pi` (`RoughTable`), at one matrix product per class. M comes
-from `decoupling.inference.beta_laplace`.
+from `decoupling.inference.beta_laplace`, the tables are in `decoupling.inference.exact_tables`.
+
+A label that a single class can emit needs no integral:
+:math:`E[\ln X] = E[\ln Y_c] + E[\ln T_{cs}]`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from threading import Lock
-from typing import Final, TypeAlias
 
 import numpy as np
-from numpy.polynomial import chebyshev
-from scipy.linalg import qr
 from scipy.special import psi
 
-from decoupling._typing import FloatArray, IntArray
+from decoupling._typing import FloatArray
+from decoupling.inference import dirichlet
 from decoupling.inference.agreement import AgreementSeries, exp_series, exp_series_gradient
-from decoupling.inference.beta_laplace import BetaCell
 from decoupling.inference.dirichlet import DirichletRows, trigamma
-
-# Error of the trapezoid rule. In the stretched tail, exp(-a u) with u = e^v, it is
-# 2 |Gamma(1 + i w)| / a at the frequency w = 2 pi / step.
-_PRECISION: Final = 1e-9
-# t * Z at the first node; the series left of it is cut after its square.
-_FIRST_NODE: Final = 2e-3
-# Error allowed in ln M, the numbers of Chebyshev points tried in turn, and how far Theta_cs must be
-# above pi for ln M to be a low polynomial: then the tilted Beta stays near its own bulk.
-_LOG_ERROR: Final = 1e-10
-_LOG_DEGREES: Final = (3, 5, 8, 12, 18, 24)
-_SMOOTH: Final = 3.0
-# Error of the interpolation of M in pi, added up over the nodes.
-_INTERPOLATION: Final = 3e-10
-# M is accurate absolutely, not relatively: what is below this is as good as 0, and is kept above 0
-# so that one factor can be divided out of the product again.
-_TINY: Final = 1e-30
-# Rows are evaluated in chunks with about this many (row, label, node) entries.
-_CHUNK: Final = 2**17
-
-Cells: TypeAlias = dict[int, BetaCell]
-
-
-@dataclass(frozen=True, eq=False)
-class Nodes:
-    """Trapezoid nodes of the outer integral.
-
-    Attributes
-    ----------
-    log_t, weight : arrays (Q,)
-        Positions u = ln t and quadrature weights.
-    scale : float
-        The integrand is exp(-scale t) less the product; the integral then gives E[ln Z] - ln scale.
-    reference : float
-        ln scale plus the sum of the weighted exp(-scale t).
-    first, second : float
-        Sums of the weighted t and t² over all the nodes left of the first one kept.
-    """
-
-    log_t: FloatArray
-    weight: FloatArray
-    scale: float
-    reference: float
-    first: float
-    second: float
-
-    @classmethod
-    def between(cls, left: float, bend: float, right: float, *, scale: float, step: float) -> Nodes:
-        """Nodes u(v) = v + exp(v - bend) from ``left`` to ``right``; left of it is summed up."""
-        stop = bend + np.log1p(max(right - bend, 1.0))
-        steps = np.arange(-round(38 / step), int((stop - left) / step) + 2)
-        v = left + step * steps
-        stretch = np.exp(v - bend)
-        log_t, weight = v + stretch, step * (1.0 + stretch)
-        tail, kept = steps < 0, steps >= 0
-        t = np.exp(log_t[tail])
-        reference = weight[kept] @ np.exp(-np.exp(np.minimum(log_t[kept] + np.log(scale), 700.0)))
-        return cls(
-            log_t[kept],
-            weight[kept],
-            scale,
-            float(np.log(scale) + reference),
-            float(weight[tail] @ t),
-            float(weight[tail] @ t**2),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class ExponentialBasis:
-    """Interpolation of mixtures of exp(-pi w), w >= 0, over a range of pi.
-
-    f(pi) = sum_d phi_d(pi) f(points_d), with phi_d a polynomial in ln pi.
-
-    Attributes
-    ----------
-    log_range : (float, float)
-        Range of ln pi.
-    points : array (D,)
-        Where f must be known.
-    polynomials : array (P, D)
-        Chebyshev coefficients of each phi_d.
-    """
-
-    log_range: tuple[float, float]
-    points: FloatArray
-    polynomials: FloatArray
-
-    @classmethod
-    def over(cls, low: float, high: float, tolerance: float) -> ExponentialBasis:
-        """Basis for pi from ``low`` to ``high`` with this absolute error.
-
-        The singular vectors of exp(-pi w) span what is needed, and a pivoted QR factorisation
-        picks as many points from which they are known.
-        """
-        log_low, log_high = float(np.log(low)), float(np.log(high))
-        # In ln pi, exp(-pi w) is analytic in a strip of half-width pi / 2, which gives the rate.
-        ratio = np.pi / (log_high - log_low)
-        size = int(np.ceil(-np.log(tolerance * 1e-2) / np.arcsinh(ratio))) + 4
-        x = chebyshev.chebpts1(size)
-        points = np.exp((log_low + log_high) / 2 + (log_high - log_low) / 2 * x)
-        # Below exp(-14) / pi the function is a straight line, above exp(4) / pi it is 0.
-        exponents = np.exp(np.linspace(-log_high - 14.0, -log_low + 4.0, 8 * size))
-        kernel = np.exp(-points[:, None] * exponents)
-        left, singular, _ = np.linalg.svd(np.hstack([np.ones((size, 1)), kernel]))
-        rank = max(2, int(np.count_nonzero(singular > tolerance)))
-        left = left[:, :rank]
-        pivots = qr(left.T, mode="r", pivoting=True)[1][:rank]
-        cardinal = np.linalg.solve(
-            left[pivots].T, left.T
-        ).T  # (P, D) values at the Chebyshev points
-        return cls((log_low, log_high), points[pivots], _to_chebyshev(x) @ cardinal)
-
-    def functions(self, concentration: FloatArray) -> FloatArray:
-        """phi_d(pi), (n, D)."""
-        return np.asarray(self._vandermonde(concentration) @ self.polynomials)
-
-    def derivatives(self, concentration: FloatArray) -> FloatArray:
-        """phi_d'(pi), (n, D)."""
-        slope = np.zeros_like(self.polynomials)
-        slope[:-1] = chebyshev.chebder(self.polynomials, axis=0)
-        slope *= 2.0 / (self.log_range[1] - self.log_range[0])
-        return np.asarray(self._vandermonde(concentration) @ slope / concentration[:, None])
-
-    def _vandermonde(self, concentration: FloatArray) -> FloatArray:
-        low, high = self.log_range
-        unit = (2.0 * np.log(concentration) - low - high) / (high - low)
-        return np.asarray(chebyshev.chebvander(unit, len(self.polynomials) - 1), dtype=np.float64)
-
-
-@dataclass(frozen=True, eq=False)
-class LogTable:
-    """-ln M / pi of one class as a polynomial in pi; 0 for the labels of its `RoughTable`.
-
-    Attributes
-    ----------
-    low, high : float
-        Range of pi.
-    values, by_own, by_rest : arrays (D, S, Q)
-        Chebyshev coefficients, and their derivatives in Theta_cs and in Theta_c0 - Theta_cs.
-    """
-
-    low: float
-    high: float
-    values: FloatArray
-    by_own: FloatArray
-    by_rest: FloatArray
-
-    @classmethod
-    def known(cls, row: FloatArray, low: float, high: float, log_t: FloatArray) -> LogTable:
-        """A known row of T: ln(1 + t T), whatever pi is."""
-        logs = np.log(np.where(row > 0, row, 1.0))[:, None]
-        values = np.where(row[:, None] > 0, np.logaddexp(0.0, log_t + logs), 0.0)[None]
-        return cls(low, high, values, np.zeros_like(values), np.zeros_like(values))
-
-    @classmethod
-    def fitted(
-        cls, cells: Cells, n_labels: int, low: float, high: float, log_t: FloatArray
-    ) -> LogTable:
-        """Polynomials of the lowest degree that serves these cells."""
-        for n_points in _LOG_DEGREES:
-            x = chebyshev.chebpts1(n_points)
-            pi = (low + high) / 2 + (high - low) / 2 * x
-            values = np.zeros((3, n_points, n_labels, len(log_t)))
-            for s, cell in cells.items():
-                values[:, :, s] = cell.log_transform(log_t, pi)
-            values /= -pi[:, None, None]
-            out = np.einsum("ed,kdsq->kesq", _to_chebyshev(x), values)
-            # An error counts only where the product over classes is not negligible.
-            largest = np.where(pi[:, None, None] * values[0] < 40.0, pi[:, None, None], 0.0)
-            if (np.abs(out[0, -2:]).max(axis=0) * largest.max(axis=0)).max() < _LOG_ERROR:
-                break
-        return cls(low, high, *out)
-
-    def functions(self, concentration: FloatArray) -> FloatArray:
-        """Basis functions pi T_d(x), (n, D)."""
-        return np.asarray(self._vandermonde(concentration) * concentration[:, None])
-
-    def derivatives(self, concentration: FloatArray) -> FloatArray:
-        """Derivatives of the basis functions in pi, (n, D)."""
-        size = len(self.values)
-        differentiate = np.zeros((size, size))
-        differentiate[:-1] = chebyshev.chebder(np.eye(size), axis=0) if size > 1 else 0.0
-        vandermonde = self._vandermonde(concentration)
-        slope = (2.0 / (self.high - self.low)) * (vandermonde @ differentiate)
-        return np.asarray(vandermonde + slope * concentration[:, None])
-
-    def gradient(self, statistic: FloatArray) -> FloatArray:
-        """Gradient in the row of Theta from that in ``values``, (S,)."""
-        return _row_gradient(statistic, self.by_own, self.by_rest)
-
-    def _vandermonde(self, concentration: FloatArray) -> FloatArray:
-        unit = (2.0 * concentration - self.low - self.high) / (self.high - self.low)
-        return np.asarray(chebyshev.chebvander(unit, len(self.values) - 1), dtype=np.float64)
-
-
-@dataclass(frozen=True, eq=False)
-class RoughTable:
-    """M of one class for the labels with small Theta_cs, at the points of an exponential basis.
-
-    Attributes
-    ----------
-    row : int
-        The class.
-    labels : array (R,)
-        The labels.
-    basis : ExponentialBasis
-    values, by_own, by_rest : arrays (D, R, Q)
-        M at the basis' points, and its derivatives in Theta_cs and in Theta_c0 - Theta_cs.
-    """
-
-    row: int
-    labels: IntArray
-    basis: ExponentialBasis
-    values: FloatArray
-    by_own: FloatArray
-    by_rest: FloatArray
-
-    @classmethod
-    def of(cls, row: int, cells: Cells, basis: ExponentialBasis, log_t: FloatArray) -> RoughTable:
-        """Table for these cells of one class."""
-        logs = np.stack([c.log_transform(log_t, basis.points) for c in cells.values()], axis=2)
-        values = np.exp(logs[0])
-        return cls(row, np.array(list(cells)), basis, values, values * logs[1], values * logs[2])
-
-    def factor(self, block: FloatArray) -> FloatArray:
-        """M for each row of Pi, (n, R, Q)."""
-        flat = self.basis.functions(block[:, self.row]) @ self._flat
-        return np.maximum(flat, _TINY, out=flat).reshape(len(block), *self.values.shape[1:])
-
-    def gradients(self, block: FloatArray, others: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Gradients of ``sum(others * factor)`` in the class's column of Pi and in ``values``."""
-        flat = others.reshape(len(block), -1)
-        by_function = flat @ self._flat.T
-        by_function *= self.basis.derivatives(block[:, self.row])
-        statistic = self.basis.functions(block[:, self.row]).T @ flat
-        return by_function.sum(axis=1), statistic.reshape(self.values.shape)
-
-    def gradient(self, statistic: FloatArray, n_labels: int) -> FloatArray:
-        """Gradient in the row of Theta from that in ``values``, (S,)."""
-        full = np.zeros((3, len(statistic), n_labels, statistic.shape[2]))
-        full[:, :, self.labels] = statistic, self.by_own, self.by_rest
-        return _row_gradient(*full)
-
-    @property
-    def _flat(self) -> FloatArray:
-        return self.values.reshape(len(self.values), -1)
-
-
-def _row_gradient(statistic: FloatArray, by_own: FloatArray, by_rest: FloatArray) -> FloatArray:
-    own = (statistic * by_own).sum(axis=(0, 2))
-    rest = (statistic * by_rest).sum(axis=(0, 2))
-    # Theta_c0 - Theta_cs holds every concentration of the row but the label's own.
-    return np.asarray(own + rest.sum() - rest)
-
-
-def _to_chebyshev(points: FloatArray) -> FloatArray:
-    """Matrix from values at the Chebyshev points to Chebyshev coefficients."""
-    matrix = chebyshev.chebvander(points, len(points) - 1).T * (2.0 / len(points))
-    matrix[0] /= 2.0
-    return np.asarray(matrix)
-
-
-@dataclass(frozen=True, eq=False)
-class Tables:
-    """Nodes and tables for one distribution of T and one range of concentrations.
-
-    Attributes
-    ----------
-    nodes : Nodes
-    logs : list of LogTable
-        One per class.
-    rough : list of RoughTable
-        One per class that has labels with small Theta_cs.
-    exponents : array (sum of D, S Q)
-        Minus the values of all the log tables: ln M is one matrix product.
-    """
-
-    nodes: Nodes
-    logs: list[LogTable]
-    rough: list[RoughTable]
-    exponents: FloatArray
-
-    @classmethod
-    def of(cls, transitions: DirichletRows, low: FloatArray, high: FloatArray) -> Tables:
-        """Tables for Pi from ``low`` to ``high``, each (C + 1,): the classes and their sum."""
-        nodes = _place_nodes(transitions, low[:-1], float(high[-1]))
-        tolerance = max(1e-15, _INTERPOLATION / nodes.weight.sum())
-        logs, rough = [], []
-        for c, row in enumerate(transitions.parameters):
-            bounds = float(low[c]), float(high[c])
-            if transitions.known[c]:
-                logs.append(LogTable.known(row, *bounds, nodes.log_t))
-                continue
-            total = float(row.sum())
-            cells = {s: BetaCell.of(own, total - own) for s, own in enumerate(row) if own > 0}
-            smooth = {s: cell for s, cell in cells.items() if cell.own >= _SMOOTH * bounds[1]}
-            logs.append(LogTable.fitted(smooth, len(row), *bounds, nodes.log_t))
-            rest = {s: cell for s, cell in cells.items() if s not in smooth}
-            if rest:
-                basis = ExponentialBasis.over(*bounds, tolerance)
-                rough.append(RoughTable.of(c, rest, basis, nodes.log_t))
-        exponents = np.concatenate([-t.values.reshape(len(t.values), -1) for t in logs])
-        return cls(nodes, logs, rough, exponents)
-
-    def chunks(self, n_rows: int) -> list[slice]:
-        """Slices of rows whose temporaries fit into the cache."""
-        size = max(1, _CHUNK // self.exponents.shape[1])
-        return [slice(start, start + size) for start in range(0, n_rows, size)]
-
-    def functions(self, block: FloatArray) -> FloatArray:
-        """Basis functions of all the log tables, (n, sum of D)."""
-        columns = zip(self.logs, block.T, strict=True)
-        return np.concatenate([table.functions(pi) for table, pi in columns], axis=1)
-
-    def derivatives(self, block: FloatArray) -> FloatArray:
-        """Their derivatives in the class's concentration, (n, sum of D)."""
-        columns = zip(self.logs, block.T, strict=True)
-        return np.concatenate([table.derivatives(pi) for table, pi in columns], axis=1)
-
-    def product(self, functions: FloatArray, factors: list[FloatArray]) -> FloatArray:
-        """The product over classes of M, (n, S, Q)."""
-        flat = functions @ self.exponents
-        np.exp(flat, out=flat)
-        out = flat.reshape(len(functions), -1, len(self.nodes.log_t))
-        for table, factor in zip(self.rough, factors, strict=True):
-            out[:, table.labels] *= factor
-        return out
-
-    def transition_gradient(self, smooth: FloatArray, rough: list[FloatArray]) -> FloatArray:
-        """Gradient in Theta from that in the values of the tables, (C, S)."""
-        parts = np.split(smooth, np.cumsum([len(t.values) for t in self.logs])[:-1])
-        tables = zip(self.logs, parts, strict=True)
-        out = np.array([table.gradient(part.reshape(table.values.shape)) for table, part in tables])
-        for rough_table, statistic in zip(self.rough, rough, strict=True):
-            out[rough_table.row] += rough_table.gradient(statistic, out.shape[1])
-        return out
-
-
-def _place_nodes(transitions: DirichletRows, low: FloatArray, total: float) -> Nodes:
-    """Nodes for class concentrations of at least ``low`` (C,) and at most ``total`` in all."""
-    parameters, known = transitions.parameters, transitions.known[:, None]
-    possible = parameters > 0
-    # The largest values of T that still matter decide where M starts to fall ...
-    free = (parameters + 1.0) / (transitions.total[:, None] + 1.0)
-    reach = np.where(known, parameters, free)
-    starts = -np.log(np.where(possible, reach, 1.0)) - np.log(np.maximum(1.0, low))[:, None]
-    left = float(np.log(_FIRST_NODE) - np.log(total + 2.0))
-    bend = max(left + 11.0, float(starts[possible].max()) + 4.5)
-    # ... and the smaller of both concentrations how fast it falls in the end.
-    rate = np.where(known, low[:, None], np.minimum(low[:, None], parameters))
-    slowest = float(np.where(possible, rate, 0.0).sum(axis=0).min())
-    right = bend + max(6.0, (40.0 + 2.0 * len(low)) / slowest)
-    # |Gamma(1 + i w)| = sqrt(pi w / sinh(pi w)), about 10 exp(-pi w / 2) here. Where two equal
-    # rates meet the tail is u exp(-a u), whose error is larger by w: hence the power.
-    frequency = np.log(20.0 / (_PRECISION * min(1.0, slowest) ** 1.5)) * 2.0 / np.pi
-    step = float(2.0 * np.pi / frequency)
-    return Nodes.between(left, bend, right, scale=max(1.0, total), step=step)
+from decoupling.inference.exact_tables import Nodes, Tables
 
 
 class ExactIntegral:
@@ -403,6 +47,11 @@ class ExactIntegral:
 
     def __init__(self, transitions: DirichletRows) -> None:
         self.transitions = transitions
+        possible = transitions.parameters > 0
+        lone = np.count_nonzero(possible, axis=0) == 1
+        self._mixed = np.nonzero(~lone)[0]  # labels that several classes can emit
+        self._lone = np.nonzero(lone)[0]
+        self._source = possible[:, lone].argmax(axis=0)  # the class that emits each lone label
         self._series = AgreementSeries.of(transitions, 2)
         self._prepared: tuple[FloatArray, FloatArray] | None = None
         self._made: dict[bytes, Tables] = {}
@@ -420,6 +69,46 @@ class ExactIntegral:
 
     def value(self, class_concentration: FloatArray) -> FloatArray:
         """E[ln X], (N, S)."""
+        out = np.empty((len(class_concentration), self.transitions.parameters.shape[1]))
+        if len(self._lone):
+            out[:, self._lone] = self._lone_value(class_concentration)
+        if len(self._mixed):
+            out[:, self._mixed] = self._mixed_value(class_concentration)
+        return out
+
+    def gradients(
+        self, class_concentration: FloatArray, weight: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """E[ln X] with the gradients of ``sum(weight * E[ln X])`` in Pi and in Theta."""
+        value = np.empty_like(weight)
+        class_gradient = np.zeros_like(class_concentration)
+        transition_gradient = np.zeros_like(self.transitions.parameters)
+        if len(self._lone):
+            value[:, self._lone] = self._lone_value(class_concentration)
+            by_class, by_transition = self._lone_counts(weight[:, self._lone])
+            class_gradient += dirichlet.fisher_product(class_concentration, by_class)
+            transition_gradient += self.transitions.fisher_product(by_transition)
+        if len(self._mixed):
+            mixed, by_class, by_transition = self._mixed_gradients(
+                class_concentration, weight[:, self._mixed]
+            )
+            value[:, self._mixed] = mixed
+            class_gradient += by_class
+            transition_gradient += by_transition
+        return value, class_gradient, transition_gradient
+
+    def _lone_value(self, class_concentration: FloatArray) -> FloatArray:
+        logs = dirichlet.expected_log(class_concentration)[:, self._source]
+        return np.asarray(logs + self.transitions.expected_log()[self._source, self._lone])
+
+    def _lone_counts(self, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The weights as counts of classes (N, C) and of transitions (C, S)."""
+        by_class = weight @ np.eye(len(self.transitions.parameters))[self._source]
+        by_transition = np.zeros_like(self.transitions.parameters)
+        by_transition[self._source, self._lone] = weight.sum(axis=0)
+        return by_class, by_transition
+
+    def _mixed_value(self, class_concentration: FloatArray) -> FloatArray:
         tables = self._tables(class_concentration)
         out = self._outside(tables.nodes, class_concentration)
         for rows in tables.chunks(len(out)):
@@ -428,10 +117,9 @@ class ExactIntegral:
             out[rows] -= tables.product(tables.functions(block), factors) @ tables.nodes.weight
         return out
 
-    def gradients(
+    def _mixed_gradients(
         self, class_concentration: FloatArray, weight: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """E[ln X] with the gradients of ``sum(weight * E[ln X])`` in Pi and in Theta."""
         tables = self._tables(class_concentration)
         node_weight = np.tile(tables.nodes.weight, weight.shape[1])  # (S Q,)
         weighted = tables.exponents * node_weight
@@ -459,12 +147,11 @@ class ExactIntegral:
                 by_class, by_value = table.gradients(block, np.divide(others, factor, out=others))
                 class_gradient[rows, table.row] -= by_class
                 statistic -= by_value
-        transition_gradient += np.where(
-            (self.transitions.parameters > 0) & ~self.transitions.known[:, None],
-            tables.transition_gradient(smooth * node_weight, rough),
-            0.0,
-        )
-        return value, class_gradient, transition_gradient
+        by_label, by_total = tables.transition_gradient(smooth * node_weight, rough)
+        by_row = np.tile(by_total[:, None], self.transitions.parameters.shape[1])
+        by_row[:, self._mixed] += by_label
+        free = (self.transitions.parameters > 0) & ~self.transitions.known[:, None]
+        return value, class_gradient, transition_gradient + np.where(free, by_row, 0.0)
 
     def _tables(self, class_concentration: FloatArray) -> Tables:
         """Tables that serve these concentrations.
@@ -478,12 +165,13 @@ class ExactIntegral:
         key = np.concatenate([low, high]).tobytes()
         with self._lock:
             if key not in self._made:
-                self._made[key] = Tables.of(self.transitions, low, high)
+                self._made[key] = Tables.of(self.transitions, self._mixed, low, high)
             return self._made[key]
 
     def _outside(self, nodes: Nodes, class_concentration: FloatArray) -> FloatArray:
         """Everything but the nodes kept: the reference, the left tail and psi(Pi_0)."""
-        first, second = exp_series(self._series.log_series(class_concentration))
+        series = exp_series(self._series.log_series(class_concentration))
+        first, second = series[:, :, self._mixed]
         out = nodes.first * (first - nodes.scale) + nodes.second * (nodes.scale**2 / 2 - second)
         out += nodes.reference
         return np.asarray(out - psi(class_concentration.sum(axis=1, keepdims=True)))
@@ -492,7 +180,8 @@ class ExactIntegral:
         self, nodes: Nodes, class_concentration: FloatArray, weight: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         series = exp_series(self._series.log_series(class_concentration))
-        by_term = np.stack([nodes.first * weight, -nodes.second * weight])
+        by_term = np.zeros_like(series)
+        by_term[:, :, self._mixed] = nodes.first * weight, -nodes.second * weight
         class_gradient, transition_gradient = self._series.log_series_gradients(
             class_concentration, exp_series_gradient(series, by_term)
         )

@@ -1,0 +1,56 @@
+"""Run the benchmarks and print what they measured beside what was aimed for."""
+
+import argparse
+import importlib
+import re
+from pathlib import Path
+
+from benchmarks.table import Measurement, environment, markdown
+from benchmarks.timing import progress
+
+NAMES = ("agreement", "topic_models", "iteration", "scaling")
+README = Path(__file__).with_name("README.md")
+BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
+COMMAND = "python -m benchmarks --write"
+
+
+def main() -> None:
+    """Parse the command line, run, print, and write if asked to."""
+    arguments = parse()
+    progress(environment())
+    measurements: list[Measurement] = []
+    for name in arguments.only or NAMES:
+        progress(f"--- {name}")
+        measurements += importlib.import_module(f"benchmarks.{name}").run(arguments.quick)
+    table = markdown(measurements)
+    print(table)
+    if arguments.write:
+        write(table)
+
+
+def parse() -> argparse.Namespace:
+    """Return the arguments of the command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--only", nargs="+", choices=NAMES, metavar="NAME", help=", ".join(NAMES))
+    parser.add_argument("--quick", action="store_true", help="a tenth of the rows, to try it out")
+    parser.add_argument("--write", action="store_true", help="put the table into the README here")
+    arguments = parser.parse_args()
+    if arguments.write and (arguments.only or arguments.quick):
+        parser.error("--write is for the whole table at full size: without --only and --quick")
+    return arguments
+
+
+def write(table: str) -> None:
+    """Replace the table between the markers of the README."""
+    content = f"{BEGIN}\n`{COMMAND}` with {environment()}:\n\n{table}\n{END}"
+    text = README.read_text(encoding="utf-8")
+    text, found = re.subn(
+        f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: content, text, flags=re.DOTALL
+    )
+    if found != 1:
+        raise SystemExit(f"{README.name} needs the markers {BEGIN} and {END} once, in this order")
+    README.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""Memory and time as the number of rows grows.
+
+``python -m benchmarks.scaling N`` prints the extra memory, in bytes, of a run on N rows.
+"""
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.iteration import run_for, seconds_per_iteration
+from benchmarks.problem import draw_problem
+from benchmarks.table import Measurement
+from benchmarks.timing import progress
+
+_ROOT = Path(__file__).resolve().parents[1]
+
+
+def run(quick: bool) -> list[Measurement]:
+    """Extra memory at a million rows, and time for four times the rows."""
+    most = 100_000 if quick else 1_000_000
+    progress(f"scaling: memory at N={most:,}")
+    megabytes = extra_memory_of_new_process(most) / 1e6
+    few, many = (6_000, 24_000) if quick else (60_000, 240_000)
+    progress(f"scaling: time at N={few:,} and N={many:,}")
+    growth = _seconds(many) / _seconds(few)
+    return [
+        Measurement(
+            f"memory beyond input and result, N={most:,} C=10 S=11", megabytes, 200.0, unit="MB"
+        ),
+        Measurement(f"time of an iteration from N={few:,} to N={many:,}", growth, 4.5),
+    ]
+
+
+def _seconds(n_rows: int) -> float:
+    return seconds_per_iteration(draw_problem(n_rows), (2, 12), 5)
+
+
+def extra_memory_of_new_process(n_rows: int) -> int:
+    """Run `extra_memory` where no earlier benchmark has left its mark."""
+    command = [sys.executable, "-m", "benchmarks.scaling", str(n_rows)]
+    done = subprocess.run(command, cwd=_ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    return int(done.stdout)
+
+
+def extra_memory(n_rows: int) -> int:
+    """Return the peak of `infer` above what was there before the call, less its result; bytes."""
+    problem = draw_problem(n_rows)
+    before, _ = resident_memory()
+    posterior = run_for(problem, 3)
+    _, peak = resident_memory()
+    return peak - before - posterior.class_concentration.nbytes
+
+
+def resident_memory() -> tuple[int, int]:
+    """Resident memory of this process now and at its peak, in bytes.
+
+    Linux counts the peak of `getrusage` from before the program was loaded, so that a process
+    begins with the peak of the one that started it; what /proc says does not. Elsewhere only the
+    peak is at hand, and stands for both.
+    """
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+    except OSError:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        peak *= 1 if sys.platform == "darwin" else 1024
+        return peak, peak
+    fields = dict(line.split(":", 1) for line in status.splitlines())
+    return _kilobytes(fields["VmRSS"]), _kilobytes(fields["VmHWM"])
+
+
+def _kilobytes(text: str) -> int:
+    return int(text.split()[0]) * 1024
+
+
+if __name__ == "__main__":
+    print(extra_memory(int(sys.argv[1])))
