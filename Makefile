@@ -6,12 +6,12 @@ RUN    := $(VENV)/bin/python
 PIP    := $(RUN) -m pip install --quiet --disable-pip-version-check
 ARGS   ?=
 
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check bench mutants clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
 # Small problems, and tests that share the cores, are fastest with one BLAS thread per process.
 demo test check: export OMP_NUM_THREADS := 1
@@ -33,6 +33,9 @@ check: $(VENV)/dev.stamp  ## format, lint, types, layers, doctests and the READM
 
 bench: $(VENV)/bench.stamp  ## measure speed and memory against peers
 	$(RUN) -m benchmarks $(ARGS)
+
+mutants: $(VENV)/dev.stamp  ## break the mathematics on purpose: the tests must notice
+	$(RUN) tools/mutants.py
 
 clean:  ## remove the environment, caches and builds
 	rm -rf $(VENV) build dist .*_cache .hypothesis

@@ -20,7 +20,16 @@ def make_problem(method, *, seed=0, n_rows=4, prior=None, evidence=2.0):
     rows = random_rows(seed) if prior is None else prior
     proba = rng.dirichlet(np.ones(rows.parameters.shape[1]), n_rows)
     gamma = rng.gamma(2.0, 0.5, len(rows.parameters)) + 0.1
-    problem = Problem(proba, np.array(evidence), gamma, rows, method, 2, block_size=3)
+    problem = Problem(
+        proba,
+        np.ones(proba.shape[1], bool),
+        np.array(evidence),
+        gamma,
+        rows,
+        method,
+        2,
+        block_size=3,
+    )
     state = State(
         rng.gamma(1.0, 2.0, (n_rows, len(gamma))) + 0.2,
         rows.replace(rows.parameters * rng.uniform(0.5, 2.0, rows.parameters.shape)),

@@ -328,7 +328,7 @@ def test_bad_transitions(concentration, message):
 def test_a_seen_label_that_no_class_can_emit():
     concentration = np.array([[3.0, 0.0, 1.0], [1.0, 0.0, 3.0]])
     proba = np.array([[0.7, 0.0, 0.3], [0.1, 0.2, 0.7], [0.1, 0.3, 0.6]])
-    message = r"label_proba: 0.2 at row 1, column 1 is .* no class can emit \(2 such"
+    message = r"label_proba, column 1: 0.2 at row 1 is .* no class can emit \(2 such"
     with pytest.raises(ValueError, match=message):
         infer(proba, concentration)
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from problems import random_problem
+from threadpoolctl import threadpool_limits
 
 from decoupling.inference import steps
 from decoupling.inference.dirichlet import DirichletRows
@@ -15,7 +16,9 @@ def problem_of(method, *, evidence=50.0, block_size=7, seed=0):
     drawn = random_problem(seed)
     rows = DirichletRows.free(drawn.concentration)
     gamma = np.full(3, 1 / 3)
-    return Problem(drawn.label_proba, np.array(evidence), gamma, rows, method, 2, block_size)
+    return Problem(
+        drawn.label_proba, np.ones(4, bool), np.array(evidence), gamma, rows, method, 2, block_size
+    )
 
 
 def test_blocks_cover_the_rows_once():
@@ -27,10 +30,9 @@ def test_blocks_cover_the_rows_once():
 def test_weights_are_normalised_rows_times_evidence():
     drawn = random_problem(1)
     evidence = np.linspace(1.0, 4.0, 40)
-    problem = Problem(
-        drawn.label_proba * 1.0005, evidence, np.ones(3), DirichletRows.free(drawn.concentration),
-        "bound", 2, 7,
-    )  # fmt: skip
+    rows = DirichletRows.free(drawn.concentration)
+    proba, labels = 1.0005 * drawn.label_proba, np.ones(4, bool)
+    problem = Problem(proba, labels, evidence, np.ones(3), rows, "bound", 2, 7)
     weight = problem.weight(slice(7, 14))
     np.testing.assert_allclose(weight, evidence[7:14, None] * drawn.label_proba[7:14], rtol=1e-12)
     assert problem.total_evidence == pytest.approx(evidence.sum())
@@ -79,7 +81,7 @@ def test_merging_does_not_depend_on_how_rows_are_split():
     for block_size in (1, 7, 100):
         problem = problem_of("bound", block_size=block_size)
         state = start_state(problem, learn_transitions=True)
-        with BlockMap(2) as blocks:
+        with BlockMap(2, len(problem.blocks())) as blocks:
             results.append(steps.local_pass(problem, state, problem.evaluator(state), blocks))
     for result in results[1:]:
         assert result.before.elbo == pytest.approx(results[0].before.elbo, rel=1e-13)
@@ -96,8 +98,14 @@ def test_a_step_never_leaves_the_positive_numbers():
     assert (concentration + length[:, None] * direction > 0).all()
 
 
+def test_threads_are_no_more_than_blocks_or_linear_algebra_may_use():
+    assert BlockMap(8, 3).n_threads == 3
+    with threadpool_limits(1, user_api="blas"):
+        assert BlockMap(None, 100).n_threads == 1
+
+
 def test_results_come_in_the_order_of_the_blocks():
-    with BlockMap(4) as blocks:
+    with BlockMap(4, 50) as blocks:
         assert list(blocks(lambda rows: rows.start, [slice(i, i + 1) for i in range(50)])) == list(
             range(50)
         )

@@ -219,7 +219,7 @@ def ascend(
     The run stops when an iteration raises the bound by less than ``tol`` per observation.
     """
     monitor = Monitor(tol * problem.total_evidence, max_iter, callback)
-    with BlockMap(n_threads) as blocks:
+    with BlockMap(n_threads, len(problem.blocks())) as blocks:
         OPTIMISERS[optimiser](problem, state, monitor, blocks, learn_transitions=learn_transitions)
     return monitor.trace()
 

@@ -177,19 +177,20 @@ def make_problem(
     """
     possible = transition_prior.possible_labels
     if not possible.all():
-        impossible = np.where(possible, 0.0, label_proba)
-        first_offence(
-            "label_proba",
-            impossible,
-            impossible > 0,
-            "the probability of a label that no class can emit",
-            "Allow that label in the transition prior, or remove it from label_proba.",
-        )
-        label_proba = label_proba[:, possible]
+        for s in np.nonzero(~possible)[0]:
+            first_offence(
+                f"label_proba, column {s}",
+                label_proba[:, s],
+                label_proba[:, s] > 0,
+                "the probability of a label that no class can emit",
+                "Allow that label in the transition prior, or remove it from label_proba.",
+            )
         transition_prior = transition_prior.columns(possible)
     n_classes, n_labels = transition_prior.parameters.shape
     size = default_block_size(n_classes, n_labels) if block_size is None else block_size
-    return Problem(label_proba, evidence, class_prior, transition_prior, method, order, size)
+    return Problem(
+        label_proba, possible, evidence, class_prior, transition_prior, method, order, size
+    )
 
 
 def solve(

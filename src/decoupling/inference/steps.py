@@ -8,17 +8,17 @@ without the interpreter's lock; the answer depends neither on their size nor on 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import reduce
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from decoupling._typing import AnyArray, FloatArray
+from decoupling._typing import AnyArray, BoolArray, FloatArray
 from decoupling.inference import dirichlet, elbo
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.elbo import Terms
@@ -44,6 +44,8 @@ class Problem:
     ----------
     label_proba : array (N, S)
         p(s|x) in the caller's dtype; rows are normalised block by block.
+    labels : bool array (S,)
+        The labels that some class can emit: only they take part.
     evidence : array () or (N,)
         How many observations a row counts for.
     class_prior : array (C,)
@@ -57,6 +59,7 @@ class Problem:
     """
 
     label_proba: AnyArray
+    labels: BoolArray
     evidence: FloatArray
     class_prior: FloatArray
     transition_prior: DirichletRows
@@ -71,7 +74,10 @@ class Problem:
 
     def weight(self, rows: slice) -> FloatArray:
         """Evidence times p(s|x) of these rows, (n, S)."""
-        block = np.array(self.label_proba[rows], dtype=np.float64, order="C")
+        block = self.label_proba[rows]
+        if not self.labels.all():
+            block = block[:, self.labels]
+        block = np.array(block, dtype=np.float64, order="C")
         evidence = self.evidence if self.evidence.ndim == 0 else self.evidence[rows]
         block *= (evidence / block.sum(axis=1))[:, None]
         return block
@@ -128,33 +134,40 @@ class LocalStatistics:
         )
 
 
-@dataclass
 class BlockMap:
-    """Applies a function to every block, on threads, and hands results back in order."""
+    """Applies a function to every block, on threads, and hands results back in order.
 
-    n_threads: int | None = None
-    _pool: ThreadPoolExecutor | None = field(default=None, init=False, repr=False)
+    By default there are as many threads as linear algebra may use, so that the limits of a cluster
+    or of an outer parallel loop hold here too; within a block it then runs on one.
+    """
+
+    def __init__(self, n_threads: int | None = None, n_blocks: int = 1) -> None:
+        self.n_threads = min(n_threads or linear_algebra_threads(), n_blocks)
 
     def __enter__(self) -> BlockMap:
-        """Start the threads; linear algebra within a block then runs on one."""
-        workers = self.n_threads or os.cpu_count() or 1
-        self._limits = threadpool_limits(1 if workers > 1 else None, user_api="blas")
-        self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
+        """Start the threads."""
+        self._stack = ExitStack()
+        self._map: Callable[..., Iterable[Any]] = map
+        if self.n_threads > 1:
+            self._stack.enter_context(threadpool_limits(1, user_api="blas"))
+            self._map = self._stack.enter_context(ThreadPoolExecutor(self.n_threads)).map
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Stop the threads."""
-        if self._pool is not None:
-            self._pool.shutdown()
-        self._limits.restore_original_limits()
+        """Stop them."""
+        self._stack.close()
 
     def __call__(
         self, function: Callable[[slice], Result], blocks: list[slice]
     ) -> Iterable[Result]:
         """Results in the order of the blocks."""
-        if self._pool is None or len(blocks) == 1:
-            return map(function, blocks)
-        return self._pool.map(function, blocks)
+        return self._map(function, blocks)
+
+
+def linear_algebra_threads() -> int:
+    """Threads that the linear algebra of NumPy may use."""
+    libraries = [x for x in threadpool_info() if x["user_api"] == "blas"]
+    return max((int(x["num_threads"]) for x in libraries), default=1)
 
 
 def local_pass(problem: Problem, state: State, method: Method, blocks: BlockMap) -> LocalStatistics:
