@@ -1,6 +1,8 @@
 """One iteration of `infer` as a multiple of what no method can do without."""
 
+import time
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import psi
@@ -11,32 +13,65 @@ from benchmarks.table import Measurement
 from benchmarks.timing import best_of, progress
 from decoupling import Posterior, infer
 
-# Method, the most floors an iteration may take at evidence 1, iterations of the short and the long
-# run, and repeats.
-METHODS = (
-    ("bound", 4.0, (2, 12), 5),
-    ("beta", 12.0, (2, 7), 3),
-    ("exact", 150.0, (1, 3), 2),
-    ("taylor", None, (2, 7), 3),
-)
+ROUNDS = 3
+
+
+class Setting(NamedTuple):
+    """What is timed: a method, how much a row counts for, and threads (None: all)."""
+
+    method: str
+    evidence: float
+    threads: int | None
+
+    @property
+    def options(self) -> dict[str, object]:
+        """Arguments of `infer`."""
+        return {
+            "expected_log": self.method,
+            "evidence": self.evidence,
+            "n_threads": self.threads,
+        }
+
+
+TARGETS = {"bound": 4.0, "beta": 12.0, "exact": 150.0}
+ITERATIONS = {"bound": 10, "beta": 5, "taylor": 5, "exact": 3}
+SETTINGS = [
+    Setting(method, evidence, threads)
+    for evidence in (1.0, 100.0)
+    for threads in (None, 1)
+    for method in ("bound", "beta", "exact", "taylor")
+]
 
 
 def run(quick: bool) -> list[Measurement]:
-    """Every method, at evidence 1 and 100, with all threads and with one."""
+    """Every method, at evidence 1 and 100, with all threads and with one.
+
+    Settings and floor take turns, so that a busy spell of the machine spoils none of them.
+    """
     problem = draw_problem(6_000 if quick else 60_000)
-    lines = []
-    for evidence in (1.0, 100.0):
-        floor = floor_seconds(problem, evidence)
-        progress(f"iteration: floor at evidence {evidence:g}: {1e3 * floor:.1f} ms")
-        for threads in (None, 1):
-            for method, target, counts, repeats in METHODS:
-                options = {"expected_log": method, "evidence": evidence, "n_threads": threads}
-                spent = seconds_per_iteration(problem, counts, repeats, **options)
-                progress(f"iteration: {options}: {1e3 * spent:.1f} ms")
-                what = _describe(problem, method, evidence, threads)
-                aim = target if evidence == 1.0 and threads is None else None
-                lines.append(Measurement(what, spent / floor, aim, unit="floors"))
-    return lines
+    floors: dict[float, list[float]] = {}
+    runs: dict[Setting, list[np.ndarray]] = {}
+    for turn in range(ROUNDS):
+        progress(f"iteration: round {turn + 1} of {ROUNDS}")
+        for setting in SETTINGS:
+            floors.setdefault(setting.evidence, []).append(floor_seconds(problem, setting.evidence))
+            n_iter = ITERATIONS[setting.method]
+            runs.setdefault(setting, []).append(_intervals(problem, n_iter, **setting.options))
+    best = {evidence: min(times) for evidence, times in floors.items()}
+    progress(f"iteration: floors, seconds by evidence: {best}")
+    return [_line(problem, s, _best_mean(runs[s]), best[s.evidence]) for s in SETTINGS]
+
+
+def _line(problem: Problem, setting: Setting, seconds: float, floor: float) -> Measurement:
+    progress(f"iteration: {setting}: {1e3 * seconds:.1f} ms")
+    name = "taylor, order 2" if setting.method == "taylor" else setting.method
+    where = f"N={len(problem.label_proba):,} C=10 S=11, evidence {setting.evidence:g}"
+    suffix = "" if setting.threads is None else f", n_threads={setting.threads}"
+    aimed_at = setting.evidence == 1.0 and setting.threads is None
+    target = TARGETS.get(setting.method) if aimed_at else None
+    return Measurement(
+        f"one iteration, {where}: {name}{suffix}", seconds / floor, target, unit="floors"
+    )
 
 
 def floor_seconds(problem: Problem, evidence: float) -> float:
@@ -49,18 +84,28 @@ def floor_seconds(problem: Problem, evidence: float) -> float:
         concentration @ matrix
         concentration @ matrix
 
-    return best_of(work, 30)
+    return best_of(work, 20)
 
 
-def seconds_per_iteration(
-    problem: Problem, counts: tuple[int, int], repeats: int, **options: object
-) -> float:
-    """Time a long run less a short one, per iteration in between: checks and set-up drop out."""
-    done = [run_for(problem, count, **options).trace.n_iter for count in counts]
-    spent = [
-        best_of(lambda count=count: run_for(problem, count, **options), repeats) for count in counts
-    ]
-    return (spent[1] - spent[0]) / (done[1] - done[0])
+def seconds_per_iteration(problem: Problem, n_iter: int, repeats: int, **options: object) -> float:
+    """Time from callback to callback, the best of several runs for each, averaged over a run."""
+    return _best_mean([_intervals(problem, n_iter, **options) for _ in range(repeats)])
+
+
+def _best_mean(runs: list[np.ndarray]) -> float:
+    return float(np.min(runs, axis=0).mean())
+
+
+def _intervals(problem: Problem, n_iter: int, **options: object) -> np.ndarray:
+    """Seconds of each of so many iterations of one run, without set-up and closing."""
+    ticks: list[float] = []
+
+    def tick(iteration: int, terms: object) -> None:
+        ticks.append(time.perf_counter())
+
+    # The last interval is not a whole iteration: the final state takes no further step.
+    run_for(problem, n_iter + 1, callback=tick, **options)
+    return np.diff(ticks)[:n_iter]
 
 
 def run_for(problem: Problem, n_iter: int, **options: object) -> Posterior:
@@ -75,9 +120,3 @@ def run_for(problem: Problem, n_iter: int, **options: object) -> Posterior:
             tol=0.0,
             **options,
         )
-
-
-def _describe(problem: Problem, method: str, evidence: float, threads: int | None) -> str:
-    name = "taylor, order 2" if method == "taylor" else method
-    where = f"N={len(problem.label_proba):,} C=10 S=11, evidence {evidence:g}"
-    return f"one iteration, {where}: {name}" + ("" if threads is None else ", one thread")

@@ -31,8 +31,8 @@ MUTANTS = [
     Mutant(
         "sign of the entropy of Y flipped",
         "elbo",
-        "entropy = log_normaliser - np.einsum",
-        "entropy = -log_normaliser + np.einsum",
+        "entropy = log_normaliser - dirichlet",
+        "entropy = -log_normaliser + dirichlet",
     ),
     Mutant(
         "sign of the entropy of T flipped",
@@ -51,8 +51,8 @@ MUTANTS = [
     Mutant(
         "T transposed in the bound",
         "expected_log",
-        "class_weights @ self._transition_weights, shift",
-        "class_weights @ self._transition_weights.T.reshape(len(class_weights.T), -1), shift",
+        "class_weights @ self._transition_weights\n",
+        "class_weights @ self._transition_weights.T.reshape(len(class_weights.T), -1)\n",
     ),
     Mutant(
         "T transposed in the agreement terms",
@@ -76,8 +76,8 @@ MUTANTS = [
     Mutant(
         "steps of Y not checked",
         "steps",
-        "accepted = new_likelihood + new_rest >= floor[pending]",
-        "accepted = np.full(len(pending), True)",
+        "accepted = dirichlet.row_sum(terms) >= floor[pending]",
+        "accepted = np.full(len(terms), True)",
     ),
 ]
 

@@ -5,7 +5,7 @@ from problems import random_rows
 from scipy.special import psi
 
 from decoupling.inference.dirichlet import DirichletRows
-from decoupling.inference.exact_log import ExactIntegral
+from decoupling.inference.exact_log import Exact
 from decoupling.inference.exact_tables import Tables
 
 
@@ -13,8 +13,8 @@ def test_smooth_and_rough_tables_meet():
     # The same cells through both kinds of table: large Theta, then large Pi.
     theta = np.array([[400.0, 130.0], [90.0, 700.0]])
     pi = np.array([[1.0, 30.0], [25.0, 2.0]])
-    smooth = ExactIntegral(DirichletRows.free(theta))
-    rough = ExactIntegral(DirichletRows.free(theta))
+    smooth = Exact(DirichletRows.free(theta))
+    rough = Exact(DirichletRows.free(theta))
     rough.prepare(np.vstack([pi, 40 * pi]))
     labels = np.arange(2)
     low, high = np.array([1.0, 2.0, 27.0]), np.array([25.0, 30.0, 31.0])
@@ -29,7 +29,7 @@ def test_smooth_and_rough_tables_meet():
 def test_what_was_announced_does_not_change_an_answer():
     rows = random_rows(0)
     pi = np.random.default_rng(1).gamma(1.0, 2.0, (6, 3)) + 0.1
-    plain, prepared = ExactIntegral(rows), ExactIntegral(rows)
+    plain, prepared = Exact(rows), Exact(rows)
     prepared.prepare(np.vstack([0.2 * pi, 7 * pi]))
     np.testing.assert_allclose(plain.value(pi), prepared.value(pi), atol=1e-9)
 
@@ -37,7 +37,7 @@ def test_what_was_announced_does_not_change_an_answer():
 def test_a_label_of_a_single_class_is_closed_form():
     theta = np.array([[3.0, 2.0, 0.0], [4.0, 0.0, 0.7]])
     pi = np.array([[0.3, 5.0], [2.0, 1e-3]])
-    value = ExactIntegral(DirichletRows.free(theta)).value(pi)
+    value = Exact(DirichletRows.free(theta)).value(pi)
     for label, source in ((1, 0), (2, 1)):
         logs = psi(pi[:, source]) - psi(pi.sum(axis=1))
         logs += psi(theta[source, label]) - psi(theta[source].sum())

@@ -45,20 +45,20 @@ def test_a_local_step_raises_every_row(method):
     evaluator = problem.evaluator(state)
     weight = problem.weight(slice(None))
 
-    def objective(concentration):
-        return sum(steps._row_objective(evaluator, concentration, weight, problem.class_prior))
+    def terms():
+        return steps._row_terms(problem, evaluator, state.class_concentration, weight)
 
-    for _ in range(5):
-        before = objective(state.class_concentration)
-        if not evaluator.always_ascends and state.row_step is None:
-            state.row_step = np.ones(40)
-        with BlockMap(1) as blocks:
+    with BlockMap(1) as blocks:
+        if method != "bound":
+            steps.begin_backtracking(problem, state, evaluator, blocks)
+        for _ in range(5):
+            before = terms()
             statistics = steps.local_pass(problem, state, evaluator, blocks)
-            after = objective(state.class_concentration)
-            assert (after >= before - 1e-9).all()
-            if not evaluator.always_ascends:
-                total = steps.total_likelihood(problem, state, evaluator, blocks)
-                assert statistics.likelihood == pytest.approx(total, rel=1e-12)
+            after = terms()
+            assert (after.sum(axis=1) >= before.sum(axis=1) - 1e-9).all()
+            assert statistics.before.elbo == pytest.approx(before.sum(), rel=1e-12)
+            if state.backtracking is not None:
+                np.testing.assert_allclose(state.backtracking.row_terms, after, rtol=1e-9)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -66,14 +66,18 @@ def test_a_global_step_raises_the_bound(method):
     problem = problem_of(method)
     state = start_state(problem, learn_transitions=True)
     evaluator = problem.evaluator(state)
-    state.row_step = None if evaluator.always_ascends else np.ones(40)
     with BlockMap(1) as blocks:
+        if method != "bound":
+            steps.begin_backtracking(problem, state, evaluator, blocks)
         before = steps.total_terms(problem, state, evaluator, blocks).elbo
-        statistics = steps.local_pass(problem, state, evaluator, blocks)
-        evaluator = steps.global_step(problem, state, evaluator, statistics, blocks)
+        statistic = steps.local_pass(problem, state, evaluator, blocks).transition_statistic
+        evaluator = steps.global_step(problem, state, evaluator, statistic, blocks)
         after = steps.total_terms(problem, state, evaluator, blocks).elbo
+        likelihood = steps.row_likelihood(problem, state, evaluator, blocks)
     assert after > before
     assert evaluator.transitions is state.transitions
+    if state.backtracking is not None:
+        np.testing.assert_allclose(state.backtracking.row_terms[:, 0], likelihood, rtol=1e-12)
 
 
 def test_merging_does_not_depend_on_how_rows_are_split():

@@ -77,10 +77,15 @@ def _trigamma_block(x: FloatArray, out: FloatArray) -> None:
 
 def _positive(a: FloatArray) -> tuple[FloatArray, BoolArray | None]:
     """``a`` with structural zeros replaced by 1 (a harmless argument), and where they are."""
-    zero = a == 0.0
-    if not zero.any():
+    if a.all():
         return a, None
+    zero = a == 0.0
     return np.where(zero, 1.0, a), zero
+
+
+def row_sum(values: FloatArray) -> FloatArray:
+    """Sum over the last axis, (...): as a product it is many times faster for short rows."""
+    return np.asarray(values @ np.ones(values.shape[-1]))
 
 
 def _blank(values: FloatArray, zero: BoolArray | None, fill: float = 0.0) -> FloatArray:
@@ -96,7 +101,7 @@ def log_normaliser(a: FloatArray) -> FloatArray:
     """
     safe, zero = _positive(a)
     terms = _blank(gammaln(safe), zero)
-    return np.asarray(terms.sum(axis=-1) - gammaln(a.sum(axis=-1)))
+    return np.asarray(row_sum(terms) - gammaln(row_sum(a)))
 
 
 def expected_log(a: FloatArray) -> FloatArray:
@@ -106,7 +111,7 @@ def expected_log(a: FloatArray) -> FloatArray:
     """
     safe, zero = _positive(a)
     out = psi(safe)
-    out -= psi(a.sum(axis=-1, keepdims=True))
+    out -= psi(row_sum(a)[..., None])
     return _blank(out, zero, -np.inf)
 
 
@@ -117,12 +122,12 @@ def expected_log_gradient(a: FloatArray, weight: FloatArray) -> FloatArray:
 
 def mean(a: FloatArray) -> FloatArray:
     """Mean ``a_j / a_0``, shape (..., K)."""
-    return np.asarray(a / a.sum(axis=-1, keepdims=True))
+    return np.asarray(a / row_sum(a)[..., None])
 
 
 def mean_gradient(a: FloatArray, weight: FloatArray) -> FloatArray:
     r"""Gradient of ``sum(weight * mean(a))``: :math:`w_j / a_0 - \sum_k w_k a_k / a_0^2`."""
-    total = a.sum(axis=-1, keepdims=True)
+    total = row_sum(a)[..., None]
     centre = (weight * a).sum(axis=-1, keepdims=True) / total
     return np.where(a == 0.0, 0.0, (weight - centre) / total)
 
@@ -142,23 +147,23 @@ def entropy(a: FloatArray) -> FloatArray:
 def entropy_gradient(a: FloatArray) -> FloatArray:
     r"""Gradient of `entropy`: :math:`(a_0 - K) \psi_1(a_0) - (a_j - 1) \psi_1(a_j)`."""
     safe, zero = _positive(a)
-    total = a.sum(axis=-1, keepdims=True)
+    total = row_sum(a)[..., None]
     size = np.count_nonzero(a, axis=-1, keepdims=True)
     return _blank((total - size) * trigamma(total) - (safe - 1.0) * trigamma(safe), zero)
 
 
 def moments(a: FloatArray, order: int) -> FloatArray:
     r"""Raw moments :math:`E X_j^b = (a_j)_b / (a_0)_b` for b = 1..order, shape (order, ..., K)."""
-    total = a.sum(axis=-1, keepdims=True)
+    total = row_sum(a)[..., None]
     shift = np.arange(order, dtype=np.float64).reshape((-1,) + (1,) * a.ndim)
-    return np.cumprod((a + shift) / (total + shift), axis=0)
+    return np.asarray(np.cumprod((a + shift) / (total + shift), axis=0), dtype=np.float64)
 
 
 def moments_gradient(a: FloatArray, weight: FloatArray) -> FloatArray:
     """Gradient of ``sum(weight * moments(a, order))``, ``weight`` of shape (order, ..., K)."""
     order = weight.shape[0]
     safe, zero = _positive(a)
-    total = a.sum(axis=-1, keepdims=True)
+    total = row_sum(a)[..., None]
     shift = np.arange(order, dtype=np.float64).reshape((-1,) + (1,) * a.ndim)
     weighted = weight * moments(a, order)
     own = weighted * np.cumsum(1.0 / (safe + shift), axis=0)
@@ -171,7 +176,7 @@ def fisher_product(a: FloatArray, vector: FloatArray) -> FloatArray:
     safe, zero = _positive(a)
     if zero is not None:
         vector = np.where(zero, 0.0, vector)
-    shared = trigamma(a.sum(axis=-1, keepdims=True)) * vector.sum(axis=-1, keepdims=True)
+    shared = trigamma(row_sum(a)[..., None]) * row_sum(vector)[..., None]
     return _blank(trigamma(safe) * vector - shared, zero)
 
 
@@ -189,15 +194,15 @@ def fisher_solve(a: FloatArray, vector: FloatArray) -> FloatArray:
     safe, zero = _positive(a)
     inverse = np.reciprocal(trigamma(safe))
     excess = _blank(_reciprocal_excess(safe, inverse), zero)
-    total = a.sum(axis=-1, keepdims=True)
+    total = row_sum(a)[..., None]
     total_excess = _reciprocal_excess(total, np.reciprocal(trigamma(total)))
-    denominator = total_excess - excess.sum(axis=-1, keepdims=True)
+    denominator = total_excess - row_sum(excess)[..., None]
     weighted = _blank(inverse * vector, zero)
     if zero is not None or a.shape[-1] == 1:
         single = np.count_nonzero(a, axis=-1, keepdims=True) == 1
         denominator = np.where(single, np.inf, denominator)
         weighted = np.where(single, 0.0, weighted)
-    shared = weighted.sum(axis=-1, keepdims=True) / denominator
+    shared = row_sum(weighted)[..., None] / denominator
     return np.asarray(weighted + _blank(inverse, zero) * shared)
 
 
@@ -210,7 +215,7 @@ def fisher_solve_gradient(a: FloatArray, vector: FloatArray, weight: FloatArray)
     safe, zero = _positive(a)
     solution, adjoint = fisher_solve(a, vector), fisher_solve(a, weight)
     shared = solution.sum(axis=-1, keepdims=True) * adjoint.sum(axis=-1, keepdims=True)
-    total = polygamma(2, a.sum(axis=-1, keepdims=True))
+    total = polygamma(2, row_sum(a)[..., None])
     return _blank(total * shared - polygamma(2, safe) * solution * adjoint, zero)
 
 

@@ -51,7 +51,7 @@ class Terms:
 
 def likelihood_rows(value: FloatArray, weight: FloatArray) -> FloatArray:
     """Likelihood of each row, (N,): ``weight`` (N, S) times E[ln X]."""
-    return np.asarray(np.einsum("is,is->i", weight, value))
+    return dirichlet.row_sum(weight * value)
 
 
 def class_rows(
@@ -62,10 +62,11 @@ def class_rows(
     ``logs`` is E[ln Y] (N, C), ``class_prior`` gamma (C,). The normaliser of the prior is left to
     `class_constant`.
     """
-    log_normaliser = gammaln(concentration).sum(axis=1) - gammaln(concentration.sum(axis=1))
-    total = logs.sum(axis=1)
+    log_normaliser = dirichlet.row_sum(gammaln(concentration))
+    log_normaliser -= gammaln(dirichlet.row_sum(concentration))
+    total = dirichlet.row_sum(logs)
     prior = logs @ class_prior - total
-    entropy = log_normaliser - np.einsum("ic,ic->i", concentration, logs) + total
+    entropy = log_normaliser - dirichlet.row_sum(concentration * logs) + total
     return prior, entropy
 
 

@@ -36,17 +36,18 @@ from decoupling.inference import dirichlet
 from decoupling.inference.agreement import AgreementSeries, exp_series, exp_series_gradient
 from decoupling.inference.dirichlet import DirichletRows, trigamma
 from decoupling.inference.exact_tables import Nodes, Tables
+from decoupling.inference.method import Method, Slopes
 
 
-class ExactIntegral:
-    """E[ln X] and its gradients for one distribution of T.
+class Exact(Method):
+    """E[ln X] by quadrature, to 1e-8 for concentrations from 1e-3 to 1e6.
 
     Tables are made for the range of concentrations announced to `prepare`, and further ones for
     calls that leave it. Threads may share an instance.
     """
 
     def __init__(self, transitions: DirichletRows) -> None:
-        self.transitions = transitions
+        super().__init__(transitions)
         possible = transitions.parameters > 0
         lone = np.count_nonzero(possible, axis=0) == 1
         self._mixed = np.nonzero(~lone)[0]  # labels that several classes can emit
@@ -76,26 +77,21 @@ class ExactIntegral:
             out[:, self._mixed] = self._mixed_value(class_concentration)
         return out
 
-    def gradients(
-        self, class_concentration: FloatArray, weight: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """E[ln X] with the gradients of ``sum(weight * E[ln X])`` in Pi and in Theta."""
-        value = np.empty_like(weight)
+    def slopes(self, class_concentration: FloatArray, weight: FloatArray) -> Slopes:
+        """Gradients of ``sum(weight * E[ln X])``."""
         class_gradient = np.zeros_like(class_concentration)
         transition_gradient = np.zeros_like(self.transitions.parameters)
         if len(self._lone):
-            value[:, self._lone] = self._lone_value(class_concentration)
             by_class, by_transition = self._lone_counts(weight[:, self._lone])
             class_gradient += dirichlet.fisher_product(class_concentration, by_class)
             transition_gradient += self.transitions.fisher_product(by_transition)
         if len(self._mixed):
-            mixed, by_class, by_transition = self._mixed_gradients(
+            by_class, by_transition = self._mixed_slopes(
                 class_concentration, weight[:, self._mixed]
             )
-            value[:, self._mixed] = mixed
             class_gradient += by_class
             transition_gradient += by_transition
-        return value, class_gradient, transition_gradient
+        return Slopes(class_gradient, transition_gradient)
 
     def _lone_value(self, class_concentration: FloatArray) -> FloatArray:
         logs = dirichlet.expected_log(class_concentration)[:, self._source]
@@ -117,25 +113,23 @@ class ExactIntegral:
             out[rows] -= tables.product(tables.functions(block), factors) @ tables.nodes.weight
         return out
 
-    def _mixed_gradients(
+    def _mixed_slopes(
         self, class_concentration: FloatArray, weight: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+    ) -> tuple[FloatArray, FloatArray]:
         tables = self._tables(class_concentration)
         node_weight = np.tile(tables.nodes.weight, weight.shape[1])  # (S Q,)
         weighted = tables.exponents * node_weight
         starts = np.cumsum([0] + [len(t.values) for t in tables.logs[:-1]])
-        value = self._outside(tables.nodes, class_concentration)
         class_gradient, transition_gradient = self._outside_gradients(
             tables.nodes, class_concentration, weight
         )
         smooth = np.zeros_like(weighted)
         rough = [np.zeros_like(t.values) for t in tables.rough]
-        for rows in tables.chunks(len(value)):
+        for rows in tables.chunks(len(weight)):
             block = class_concentration[rows]
             functions = tables.functions(block)
             factors = [table.factor(block) for table in tables.rough]
             product = tables.product(functions, factors)  # (n, S, Q)
-            value[rows] -= product @ tables.nodes.weight
             product *= weight[rows, :, None]
             flat = product.reshape(len(block), -1)
             by_function = flat @ weighted.T
@@ -151,7 +145,7 @@ class ExactIntegral:
         by_row = np.tile(by_total[:, None], self.transitions.parameters.shape[1])
         by_row[:, self._mixed] += by_label
         free = (self.transitions.parameters > 0) & ~self.transitions.known[:, None]
-        return value, class_gradient, transition_gradient + np.where(free, by_row, 0.0)
+        return class_gradient, transition_gradient + np.where(free, by_row, 0.0)
 
     def _tables(self, class_concentration: FloatArray) -> Tables:
         """Tables that serve these concentrations.

@@ -16,20 +16,20 @@ exact     one-dimensional quadrature, 1e-8                                 hundr
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from math import comb
-from typing import ClassVar, Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp, psi
 
-from decoupling._typing import FloatArray
+from decoupling._typing import FloatArray, IntArray
 from decoupling.inference import dirichlet
 from decoupling.inference.agreement import AgreementSeries, check_pair
 from decoupling.inference.dirichlet import DirichletRows, trigamma
-from decoupling.inference.exact_log import ExactIntegral
+from decoupling.inference.exact_log import Exact
+from decoupling.inference.method import CoordinateMethod, Counts, Method, Slopes
 from decoupling.transitions.prior import TransitionPrior
 
 # Below it a sum of products of exponentials has lost its digits.
@@ -79,92 +79,11 @@ def expected_log(
     return out
 
 
-class Evaluation(NamedTuple):
-    """A value with the gradients of its weighted sum.
-
-    Attributes
-    ----------
-    value : array (N, S)
-        E[ln X].
-    class_gradient : array (N, C)
-        Gradient of ``sum(weight * value)`` in the concentrations of Y (Pi).
-    transition_gradient : array (C, S)
-        The same in the concentrations of T (Theta); 0 in known rows and at structural zeros.
-    """
-
-    value: FloatArray
-    class_gradient: FloatArray
-    transition_gradient: FloatArray
-
-
-class NaturalEvaluation(NamedTuple):
-    """E[ln X] with the natural gradients of its weighted sum.
-
-    ``class_direction`` (N, C) is F(Pi)^-1 times the gradient in Pi. ``transition_statistic``
-    (C, S) adds up over blocks of rows and becomes a direction in `Method.transition_direction`.
-    """
-
-    value: FloatArray
-    class_direction: FloatArray
-    transition_statistic: FloatArray
-
-
-class Method(ABC):
-    """One way to evaluate E[ln X] for one distribution of T.
-
-    Every label must be possible for at least one class.
-    """
-
-    #: A full natural step in Y and T can never lower the bound, so it needs no check.
-    always_ascends: ClassVar[bool] = False
-
-    def __init__(self, transitions: DirichletRows) -> None:
-        self.transitions = transitions
-
-    @property
-    def bounds(self) -> tuple[FloatArray, FloatArray] | None:
-        """Least and largest concentration of each class and of their sum, each (C + 1,).
-
-        Steps stay between them, so that every row is served by the same tables.
-        """
-        return None
-
-    def prepare(self, class_concentration: FloatArray) -> None:  # noqa: B027
-        """Hear of all the rows before they come in blocks; for methods that keep tables."""
-
-    @abstractmethod
-    def value(self, class_concentration: FloatArray) -> FloatArray:
-        """E[ln X], (N, S)."""
-
-    @abstractmethod
-    def gradients(self, class_concentration: FloatArray, weight: FloatArray) -> Evaluation:
-        """E[ln X] and the gradients of ``sum(weight * E[ln X])``, ``weight`` (N, S)."""
-
-    def natural(
-        self, class_concentration: FloatArray, class_logs: FloatArray, weight: FloatArray
-    ) -> NaturalEvaluation:
-        """Natural gradients, by a Fisher solve unless a method knows better.
-
-        ``class_logs`` is E[ln Y], which the caller has at hand.
-        """
-        value, by_class, by_transition = self.gradients(class_concentration, weight)
-        direction = dirichlet.fisher_solve(class_concentration, by_class)
-        return NaturalEvaluation(value, direction, by_transition)
-
-    def transition_direction(self, statistic: FloatArray) -> FloatArray:
-        """Natural gradient in Theta from the summed ``transition_statistic``, (C, S)."""
-        return self.transitions.fisher_solve(statistic)
-
-
-class Bound(Method):
+class Bound(CoordinateMethod):
     r"""Lower bound of topic models: :math:`\ln \sum_c \exp(E \ln Y_{ic} + E \ln T_{cs})`.
 
-    It depends on the concentrations through the expected logarithms alone, so the natural gradient
-    is the expected count of each class: no Fisher matrix is needed, and a full step is the classic
-    coordinate ascent, which always ascends.
+    A true lower bound, by Jensen's inequality; loose when concentrations are small.
     """
-
-    always_ascends = True
 
     def __init__(self, transitions: DirichletRows) -> None:
         super().__init__(transitions)
@@ -175,63 +94,46 @@ class Bound(Method):
     def value(self, class_concentration: FloatArray) -> FloatArray:
         """E[ln X], (N, S)."""
         class_logs = dirichlet.expected_log(class_concentration)
-        _, mixture, shift = self._mixture(class_logs)
-        return self._logarithm(class_logs, mixture, shift)
+        _, mixture = self._mixture(class_logs)
+        return self._logarithm(class_logs, mixture)
 
-    def gradients(self, class_concentration: FloatArray, weight: FloatArray) -> Evaluation:
-        """E[ln X] and the gradients of ``sum(weight * E[ln X])``."""
-        class_logs = dirichlet.expected_log(class_concentration)
-        value, by_class, by_transition = self.natural(class_concentration, class_logs, weight)
-        return Evaluation(
-            value,
-            dirichlet.fisher_product(class_concentration, by_class),
-            self.transitions.fisher_product(by_transition),
-        )
-
-    def natural(
-        self, class_concentration: FloatArray, class_logs: FloatArray, weight: FloatArray
-    ) -> NaturalEvaluation:
-        """Expected counts of classes and of transitions: the gradients in E[ln Y] and E[ln T]."""
-        class_weights, mixture, shift = self._mixture(class_logs)
-        value = self._logarithm(class_logs, mixture, shift)
-        lost = mixture < _UNDERFLOW
-        rescue = lost.any()
-        ratio = weight / (np.where(lost, np.inf, mixture) if rescue else mixture)  # (N, S)
+    def counts(self, class_logs: FloatArray, weight: FloatArray) -> Counts:
+        """E[ln X] and the expected counts of classes and of transitions."""
+        class_weights, mixture = self._mixture(class_logs)
+        value = self._logarithm(class_logs, mixture)
+        lost = np.nonzero(mixture < _UNDERFLOW) if mixture.min() < _UNDERFLOW else None
+        if lost is not None:
+            mixture[lost] = np.inf
+        ratio = np.divide(weight, mixture, out=mixture)  # (N, S)
         by_class = ratio @ self._transition_weights.T
         by_class *= class_weights
         by_transition = self._transition_weights * (class_weights.T @ ratio)
-        if rescue:
-            rows, labels = np.nonzero(lost)
-            logs = class_logs[rows] + self._transition_logs[:, labels].T
-            counts = np.exp(logs - value[rows, labels, None]) * weight[rows, labels, None]
-            np.add.at(by_class, rows, counts)
-            np.add.at(by_transition.T, labels, counts)
-        return NaturalEvaluation(value, by_class, by_transition)
+        if lost is not None:
+            logs = self._joint_logs(class_logs, lost)
+            counts = np.exp(logs - value[lost][:, None]) * weight[lost][:, None]
+            np.add.at(by_class, lost[0], counts)
+            np.add.at(by_transition.T, lost[1], counts)
+        return Counts(value, by_class, by_transition)
 
-    def transition_direction(self, statistic: FloatArray) -> FloatArray:
-        """The counts are the direction."""
-        return np.where(self.transitions.known[:, None], 0.0, statistic)
+    def _mixture(self, class_logs: FloatArray) -> tuple[FloatArray, FloatArray]:
+        class_weights = np.exp(class_logs)
+        return class_weights, class_weights @ self._transition_weights
 
-    def _mixture(self, class_logs: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        # Without the shifts exp underflows as soon as a concentration is below about 0.0014.
-        shift = class_logs.max(axis=1, keepdims=True)
-        class_weights = class_logs - shift
-        np.exp(class_weights, out=class_weights)
-        return class_weights, class_weights @ self._transition_weights, shift
-
-    def _logarithm(
-        self, class_logs: FloatArray, mixture: FloatArray, shift: FloatArray
-    ) -> FloatArray:
-        out = np.log(np.maximum(mixture, _UNDERFLOW))
-        out += shift
+    def _logarithm(self, class_logs: FloatArray, mixture: FloatArray) -> FloatArray:
+        # Concentrations of 1e-3 have expected logarithms near -1000, whose exponentials are lost:
+        # such entries are summed in the log domain.
+        underflow = mixture.min() < _UNDERFLOW
+        out = np.log(np.maximum(mixture, _UNDERFLOW) if underflow else mixture)
         out += self._label_shift
-        # The class with the largest Y and the one with the largest T may differ so much that the
-        # product underflows in spite of the shifts: such entries are summed in the log domain.
-        rows, labels = np.nonzero(mixture < _UNDERFLOW)
-        if len(rows):
-            logs = class_logs[rows] + self._transition_logs[:, labels].T
-            out[rows, labels] = logsumexp(logs, axis=1)
+        if underflow:
+            lost = np.nonzero(mixture < _UNDERFLOW)
+            out[lost] = logsumexp(self._joint_logs(class_logs, lost), axis=1)
         return out
+
+    def _joint_logs(self, class_logs: FloatArray, entries: tuple[IntArray, ...]) -> FloatArray:
+        """E[ln Y] + E[ln T] of every class for some (row, label) entries, (entries, C)."""
+        rows, labels = entries
+        return np.asarray(class_logs[rows] + self._transition_logs[:, labels].T)
 
 
 class Taylor(Method):
@@ -254,17 +156,15 @@ class Taylor(Method):
 
     def value(self, class_concentration: FloatArray) -> FloatArray:
         """E[ln X], (N, S)."""
-        return self._from_terms(self._series.terms(class_concentration))
-
-    def _from_terms(self, terms: FloatArray) -> FloatArray:
+        terms = self._series.terms(class_concentration)
         mean = terms[0]
         out: FloatArray = np.log(mean) - self._constant
         for j, tau in enumerate(self._tau, start=1):
             out += tau * terms[j - 1] / mean**j
         return out
 
-    def gradients(self, class_concentration: FloatArray, weight: FloatArray) -> Evaluation:
-        """E[ln X] and the gradients of ``sum(weight * E[ln X])``."""
+    def slopes(self, class_concentration: FloatArray, weight: FloatArray) -> Slopes:
+        """Gradients of ``sum(weight * E[ln X])``."""
         terms = self._series.terms(class_concentration)
         mean = terms[0]
         by_term = np.empty_like(terms)
@@ -274,8 +174,7 @@ class Taylor(Method):
             if j > 1:
                 by_term[j - 1] = scaled
                 by_term[0] -= j * scaled * terms[j - 1] / mean
-        class_gradient, transition_gradient = self._series.gradients(class_concentration, by_term)
-        return Evaluation(self._from_terms(terms), class_gradient, transition_gradient)
+        return Slopes(*self._series.gradients(class_concentration, by_term))
 
 
 class Beta(Method):
@@ -293,11 +192,13 @@ class Beta(Method):
     def value(self, class_concentration: FloatArray) -> FloatArray:
         """E[ln X], (N, S)."""
         mean, _, size = self._match(class_concentration)
-        return _digamma_difference(mean, size)
+        out = psi(mean * size)
+        out -= psi(size)
+        return np.asarray(out)
 
     def _match(self, class_concentration: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Mean m, variance v and concentration nu of X, each (N, S)."""
-        total = class_concentration.sum(axis=1, keepdims=True)
+        total = dirichlet.row_sum(class_concentration)[:, None]
         first, second = self._series.log_series(class_concentration)
         mean = first / total
         # E[X²] - E[X]² = (2 L_2 - L_1² / Pi_0) / (Pi_0 (Pi_0 + 1))
@@ -307,9 +208,9 @@ class Beta(Method):
         np.clip(variance, 1e-16 * mean * spread, spread / (1.0 + 1e-12), out=variance)
         return mean, variance, spread / variance - 1.0
 
-    def gradients(self, class_concentration: FloatArray, weight: FloatArray) -> Evaluation:
-        """E[ln X] and the gradients of ``sum(weight * E[ln X])``."""
-        total = class_concentration.sum(axis=1, keepdims=True)
+    def slopes(self, class_concentration: FloatArray, weight: FloatArray) -> Slopes:
+        """Gradients of ``sum(weight * E[ln X])``."""
+        total = dirichlet.row_sum(class_concentration)[:, None]
         mean, variance, size = self._match(class_concentration)
         own = trigamma(mean * size)
         by_size = weight * _trigamma_difference(mean, size, own)
@@ -323,62 +224,24 @@ class Beta(Method):
         class_gradient, transition_gradient = self._series.log_series_gradients(
             class_concentration, by_log
         )
-        by_total = (
-            per_variance * mean**2
-            - by_mean * mean / total
-            - by_variance * variance * (1.0 / total + 1.0 / (total + 1.0))
-        ).sum(axis=1, keepdims=True)
-        value = _digamma_difference(mean, size)
-        return Evaluation(value, class_gradient + by_total, transition_gradient)
-
-
-def _digamma_difference(mean: FloatArray, size: FloatArray) -> FloatArray:
-    return np.asarray(psi(mean * size) - psi(size))
+        by_total = per_variance * mean**2
+        by_total -= by_mean * mean / total
+        by_total -= by_variance * variance * (1.0 / total + 1.0 / (total + 1.0))
+        class_gradient += dirichlet.row_sum(by_total)[:, None]
+        return Slopes(class_gradient, transition_gradient)
 
 
 def _trigamma_difference(mean: FloatArray, size: FloatArray, own: FloatArray) -> FloatArray:
     """``mean * trigamma(mean * size) - trigamma(size)`` with its digits kept for large sizes."""
-    direct = mean * own - trigamma(size)
-    small = mean * size
-    certain = small > 1e3
-    if not certain.any():
-        return direct
-    inverse = 1.0 / np.where(certain, small, 1.0)
-    # trigamma(x) = 1/x + 1/(2x²) + 1/(6x³) - 1/(30x⁵) + ...; the first terms cancel exactly.
-    series = (
-        mean
-        * inverse**2
-        * (
-            (1.0 - mean) / 2.0
-            + inverse * ((1.0 - mean**2) / 6.0 - inverse**2 * (1.0 - mean**4) / 30.0)
-        )
-    )
-    return np.where(certain, series, direct)
-
-
-class Exact(Method):
-    """E[ln X] by one-dimensional quadrature, to 1e-8: see `decoupling.inference.exact_log`."""
-
-    def __init__(self, transitions: DirichletRows) -> None:
-        super().__init__(transitions)
-        self._integral = ExactIntegral(transitions)
-
-    @property
-    def bounds(self) -> tuple[FloatArray, FloatArray] | None:
-        """Range of the tables."""
-        return self._integral.bounds
-
-    def prepare(self, class_concentration: FloatArray) -> None:
-        """Make one set of tables for all the rows."""
-        self._integral.prepare(class_concentration)
-
-    def value(self, class_concentration: FloatArray) -> FloatArray:
-        """E[ln X], (N, S)."""
-        return self._integral.value(class_concentration)
-
-    def gradients(self, class_concentration: FloatArray, weight: FloatArray) -> Evaluation:
-        """E[ln X] and the gradients of ``sum(weight * E[ln X])``."""
-        return Evaluation(*self._integral.gradients(class_concentration, weight))
+    out = mean * own - trigamma(size)
+    certain = np.nonzero(mean * size > 1e3)
+    if len(certain[0]):
+        mean, inverse = mean[certain], 1.0 / (mean[certain] * size[certain])
+        # trigamma(x) = 1/x + 1/(2x²) + 1/(6x³) - 1/(30x⁵) + ...; the first terms cancel exactly.
+        square = mean * mean
+        series = (1.0 - square) / 6.0 - inverse * inverse * (1.0 - square * square) / 30.0
+        out[certain] = mean * inverse * inverse * ((1.0 - mean) / 2.0 + inverse * series)
+    return np.asarray(out)
 
 
 METHODS: dict[str, Callable[[DirichletRows, int], Method]] = {

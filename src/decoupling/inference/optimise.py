@@ -16,6 +16,7 @@ from decoupling._validation import frozen
 from decoupling.inference import elbo, steps
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.elbo import Terms
+from decoupling.inference.method import CoordinateMethod
 from decoupling.inference.steps import BlockMap, Problem, State
 
 Callback = Callable[[int, Terms], Any]
@@ -108,15 +109,16 @@ def natural_ascent(
     time to stop, that step is the last iteration.
     """
     method = problem.evaluator(state)
-    if not method.always_ascends:
-        state.row_step = np.ones(len(state.class_concentration))
+    if not isinstance(method, CoordinateMethod):
+        steps.begin_backtracking(problem, state, method, blocks)
     while len(monitor.history) < monitor.max_iter:
         shared = steps.shared_terms(problem, state)
         statistics = steps.local_pass(problem, state, method, blocks)
         if monitor.stop(statistics.before + shared):
             break
         if learn_transitions:
-            method = steps.global_step(problem, state, method, statistics, blocks)
+            statistic = statistics.transition_statistic
+            method = steps.global_step(problem, state, method, statistic, blocks)
         else:
             method.prepare(state.class_concentration)
     monitor.finish(steps.total_terms(problem, state, problem.evaluator(state), blocks))
@@ -186,10 +188,10 @@ def total_gradient(
 
     def gradients(rows: slice) -> FloatArray:
         concentration = state.class_concentration[rows]
-        evaluation = method.gradients(concentration, problem.weight(rows))
-        class_gradient[rows] = evaluation.class_gradient
+        slopes = method.slopes(concentration, problem.weight(rows))
+        class_gradient[rows] = slopes.by_class
         class_gradient[rows] += elbo.class_gradient(concentration, problem.class_prior)
-        return evaluation.transition_gradient
+        return slopes.by_transition
 
     start = elbo.transition_gradient(state.transitions, problem.transition_prior)
     transition_gradient: FloatArray = sum(blocks(gradients, problem.blocks()), start)

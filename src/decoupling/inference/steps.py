@@ -18,11 +18,12 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from decoupling._typing import AnyArray, BoolArray, FloatArray
+from decoupling._typing import AnyArray, BoolArray, FloatArray, IntArray
 from decoupling.inference import dirichlet, elbo
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.elbo import Terms
-from decoupling.inference.expected_log import Method, make_method
+from decoupling.inference.expected_log import make_method
+from decoupling.inference.method import CoordinateMethod, Method
 
 Result = TypeVar("Result")
 
@@ -30,6 +31,8 @@ Result = TypeVar("Result")
 _BLOCK_ENTRIES: Final = 32768
 # A step is halved at most so often before the row, or T, stays where it is.
 _HALVINGS: Final = 12
+# A trial step of T costs a pass over the rows, so after a success it grows with care.
+_GROWTH: Final = 1.25
 # Concentrations shrink at most by this factor in one step, so they stay positive.
 _SHRINK: Final = 0.1
 # A fall of this size, relative to the objective, is rounding.
@@ -79,7 +82,7 @@ class Problem:
             block = block[:, self.labels]
         block = np.array(block, dtype=np.float64, order="C")
         evidence = self.evidence if self.evidence.ndim == 0 else self.evidence[rows]
-        block *= (evidence / block.sum(axis=1))[:, None]
+        block *= (evidence / dirichlet.row_sum(block))[:, None]
         return block
 
     @property
@@ -102,35 +105,53 @@ def default_block_size(n_classes: int, n_labels: int) -> int:
 
 @dataclass(eq=False)
 class State:
-    """What is inferred, and the lengths of the last steps.
+    """What is inferred, updated from step to step.
 
-    ``class_concentration`` (Pi, (N, C)) is updated in place; ``row_step`` (N,) and
-    ``transition_step`` are the natural step lengths that were last accepted.
+    Attributes
+    ----------
+    class_concentration : array (N, C)
+        Pi, updated in place.
+    transitions : DirichletRows
+        q(T).
+    backtracking : Backtracking or None
+        Notes for steps that must be checked.
     """
 
     class_concentration: FloatArray
     transitions: DirichletRows
-    row_step: FloatArray | None = None
-    transition_step: float = 1.0
+    backtracking: Backtracking | None = None
+
+
+@dataclass(eq=False)
+class Backtracking:
+    """What checked steps remember, so that nothing is evaluated twice.
+
+    Attributes
+    ----------
+    row_step : array (N,)
+        Length of each row's next natural step.
+    transition_step : float
+        The same for T.
+    row_terms : array (N, 3)
+        Likelihood, prior and entropy of each row at the present state.
+    """
+
+    row_step: FloatArray
+    transition_step: float
+    row_terms: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class LocalStatistics:
-    """What a block of rows contributes: terms of the bound, and the statistic that T needs.
-
-    ``before`` holds the terms of the rows as they came, ``likelihood`` that after their step.
-    """
+    """What a block of rows contributes: its terms before the step, and the statistic for T."""
 
     before: Terms
-    likelihood: float
     transition_statistic: FloatArray
 
     def merge(self, other: LocalStatistics) -> LocalStatistics:
         """Statistics of both blocks together."""
         return LocalStatistics(
-            self.before + other.before,
-            self.likelihood + other.likelihood,
-            self.transition_statistic + other.transition_statistic,
+            self.before + other.before, self.transition_statistic + other.transition_statistic
         )
 
 
@@ -138,7 +159,8 @@ class BlockMap:
     """Applies a function to every block, on threads, and hands results back in order.
 
     By default there are as many threads as linear algebra may use, so that the limits of a cluster
-    or of an outer parallel loop hold here too; within a block it then runs on one.
+    or of an outer parallel loop hold here too. Within a block linear algebra runs on one thread:
+    the products are too small to be shared.
     """
 
     def __init__(self, n_threads: int | None = None, n_blocks: int = 1) -> None:
@@ -147,9 +169,9 @@ class BlockMap:
     def __enter__(self) -> BlockMap:
         """Start the threads."""
         self._stack = ExitStack()
+        self._stack.enter_context(threadpool_limits(1, user_api="blas"))
         self._map: Callable[..., Iterable[Any]] = map
         if self.n_threads > 1:
-            self._stack.enter_context(threadpool_limits(1, user_api="blas"))
             self._map = self._stack.enter_context(ThreadPoolExecutor(self.n_threads)).map
         return self
 
@@ -174,89 +196,89 @@ def local_pass(problem: Problem, state: State, method: Method, blocks: BlockMap)
     """One natural step of every row of Y, in place, and the merged statistics."""
 
     def step(rows: slice) -> LocalStatistics:
-        concentration = state.class_concentration[rows]
-        row_step = None if state.row_step is None else state.row_step[rows]
-        return local_step(problem, rows, concentration, row_step, method)
+        if isinstance(method, CoordinateMethod):
+            return coordinate_step(problem, state, method, rows)
+        return checked_step(problem, state, method, rows)
 
     return reduce(LocalStatistics.merge, blocks(step, problem.blocks()))
 
 
-def local_step(
-    problem: Problem,
-    rows: slice,
-    concentration: FloatArray,
-    row_step: FloatArray | None,
-    method: Method,
+def coordinate_step(
+    problem: Problem, state: State, method: CoordinateMethod, rows: slice
 ) -> LocalStatistics:
-    r"""Natural step of a block: Pi <- (1 - r) Pi + r (gamma + F(Pi)^-1 g), in place.
-
-    With ``row_step`` each row's r is halved until the row's own part of the bound does not fall;
-    without it r = 1, for methods that always ascend.
-    """
-    weight, gamma = problem.weight(rows), problem.class_prior
+    """Full step of a block, in place: Pi <- gamma + expected counts."""
+    weight, concentration = problem.weight(rows), state.class_concentration[rows]
     logs = dirichlet.expected_log(concentration)
-    value, direction, statistic = method.natural(concentration, logs, weight)
+    value, by_class, by_transition = method.counts(logs, weight)
+    prior, entropy = elbo.class_rows(concentration, logs, problem.class_prior)
     likelihood = elbo.likelihood_rows(value, weight)
-    prior, entropy = elbo.class_rows(concentration, logs, gamma)
+    np.add(by_class, problem.class_prior, out=concentration)
     before = Terms(float(likelihood.sum()), float(prior.sum()), float(entropy.sum()))
-    direction += gamma
-    if row_step is None:
-        concentration[:] = direction
-        return LocalStatistics(before, before.likelihood, statistic)
+    return LocalStatistics(before, by_transition)
+
+
+def checked_step(problem: Problem, state: State, method: Method, rows: slice) -> LocalStatistics:
+    r"""Natural step of a block, in place: Pi <- (1 - r) Pi + r (gamma + F(Pi)^-1 g).
+
+    Each row's r is halved until the row's own part of the bound does not fall.
+    """
+    assert state.backtracking is not None
+    weight, concentration = problem.weight(rows), state.class_concentration[rows]
+    row_terms, row_step = state.backtracking.row_terms[rows], state.backtracking.row_step[rows]
+    before = Terms(*row_terms.sum(axis=0).tolist())
+    slopes = method.slopes(concentration, weight)
+    direction = dirichlet.fisher_solve(concentration, slopes.by_class)
+    direction += problem.class_prior
     direction -= concentration
-    after = _backtrack_rows(
-        concentration,
-        direction,
-        np.minimum(row_step, longest_step(concentration, direction, method.bounds)),
-        row_step,
-        likelihood,
-        prior + entropy,
-        lambda trial, which: _row_objective(method, trial, weight[which], gamma),
-    )
-    return LocalStatistics(before, float(after.sum()), statistic)
+    length = np.minimum(row_step, longest_step(concentration, direction, method.bounds))
+    _backtrack_rows(problem, method, weight, concentration, direction, length, row_step, row_terms)
+    return LocalStatistics(before, slopes.by_transition)
 
 
-def _row_objective(
-    method: Method, trial: FloatArray, weight: FloatArray, gamma: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Likelihood, and prior plus entropy, of each row, each (n,)."""
-    likelihood = elbo.likelihood_rows(method.value(trial), weight)
-    prior, entropy = elbo.class_rows(trial, dirichlet.expected_log(trial), gamma)
-    return likelihood, prior + entropy
+def _row_terms(
+    problem: Problem, method: Method, concentration: FloatArray, weight: FloatArray
+) -> FloatArray:
+    """Likelihood, prior and entropy of each row, (n, 3)."""
+    likelihood = elbo.likelihood_rows(method.value(concentration), weight)
+    logs = dirichlet.expected_log(concentration)
+    prior, entropy = elbo.class_rows(concentration, logs, problem.class_prior)
+    return np.stack([likelihood, prior, entropy], axis=1)
 
 
 def _backtrack_rows(
+    problem: Problem,
+    method: Method,
+    weight: FloatArray,
     concentration: FloatArray,
     direction: FloatArray,
     length: FloatArray,
     row_step: FloatArray,
-    likelihood: FloatArray,
-    rest: FloatArray,
-    objective: Callable[[FloatArray, AnyArray], tuple[FloatArray, FloatArray]],
-) -> FloatArray:
+    row_terms: FloatArray,
+) -> None:
     """Move each row along its direction, by ``length`` or as far as its objective does not fall.
 
-    Writes to ``concentration`` and ``row_step``; returns the likelihood of each row afterwards.
+    Writes to ``concentration``, ``row_step`` and ``row_terms``.
     """
-    likelihood = likelihood.copy()
-    floor = likelihood + rest
-    floor -= _ROUNDING * (1.0 + np.abs(likelihood) + np.abs(rest))
+    floor = dirichlet.row_sum(row_terms)
+    floor -= _ROUNDING * (1.0 + dirichlet.row_sum(np.abs(row_terms)))
     np.minimum(1.0, 2.0 * length, out=row_step)
-    pending = np.arange(len(concentration))
+    pending: IntArray | slice = slice(None)
     for _ in range(_HALVINGS):
         trial = concentration[pending] + length[pending, None] * direction[pending]
-        new_likelihood, new_rest = objective(trial, pending)
+        terms = _row_terms(problem, method, trial, weight[pending])
         # Written so that a comparison with NaN refuses the step.
-        accepted = new_likelihood + new_rest >= floor[pending]
-        done = pending[accepted]
-        concentration[done] = trial[accepted]
-        likelihood[done] = new_likelihood[accepted]
+        accepted = dirichlet.row_sum(terms) >= floor[pending]
+        if isinstance(pending, slice) and accepted.all():
+            concentration[:], row_terms[:] = trial, terms
+            return
+        pending = np.arange(len(concentration))[pending]
+        concentration[pending[accepted]] = trial[accepted]
+        row_terms[pending[accepted]] = terms[accepted]
         pending = pending[~accepted]
         if len(pending) == 0:
-            break
+            return
         length[pending] *= 0.5
         row_step[pending] = length[pending]
-    return likelihood
 
 
 def longest_step(
@@ -282,7 +304,7 @@ def longest_step(
 
 
 def global_step(
-    problem: Problem, state: State, method: Method, statistics: LocalStatistics, blocks: BlockMap
+    problem: Problem, state: State, method: Method, statistic: FloatArray, blocks: BlockMap
 ) -> Method:
     r"""Natural step of T: Theta <- (1 - r) Theta + r (A + F(Theta)^-1 g).
 
@@ -290,50 +312,58 @@ def global_step(
     and returns the method for the new T.
     """
     old, prior = state.transitions, problem.transition_prior
-    target = prior.parameters + method.transition_direction(statistics.transition_statistic)
-    if method.always_ascends:
-        state.transitions = old.replace(target)
+    if isinstance(method, CoordinateMethod):
+        state.transitions = old.replace(prior.parameters + statistic)
         return problem.evaluator(state)
+    notes = state.backtracking
+    assert notes is not None
+    target = prior.parameters + old.fisher_solve(statistic)
     direction = np.where(old.known[:, None], 0.0, target - old.parameters)
-    current = Terms(statistics.likelihood) + elbo.transition_terms(old, prior)
+    current = Terms(float(notes.row_terms[:, 0].sum())) + elbo.transition_terms(old, prior)
     floor = current.elbo - _ROUNDING * (1.0 + abs(current.likelihood) + abs(current.prior))
-    length = min(state.transition_step, float(longest_step(old.parameters, direction).min()))
+    length = min(notes.transition_step, float(longest_step(old.parameters, direction).min()))
     for _ in range(_HALVINGS):
         state.transitions = old.replace(old.parameters + length * direction)
         trial = problem.evaluator(state)
-        likelihood = total_likelihood(problem, state, trial, blocks)
-        terms = Terms(likelihood) + elbo.transition_terms(state.transitions, prior)
+        likelihood = row_likelihood(problem, state, trial, blocks)
+        terms = Terms(float(likelihood.sum())) + elbo.transition_terms(state.transitions, prior)
         if terms.elbo >= floor:
-            state.transition_step = min(1.0, 2.0 * length)
+            notes.row_terms[:, 0] = likelihood
+            notes.transition_step = min(1.0, _GROWTH * length)
             return trial
         length *= 0.5
-    state.transitions, state.transition_step = old, length
+    state.transitions, notes.transition_step = old, length
     return problem.evaluator(state)
 
 
-def total_likelihood(problem: Problem, state: State, method: Method, blocks: BlockMap) -> float:
-    """Likelihood term of all rows."""
+def begin_backtracking(problem: Problem, state: State, method: Method, blocks: BlockMap) -> None:
+    """Take notes of the present state for checked steps."""
 
-    def likelihood(rows: slice) -> float:
+    def terms(rows: slice) -> FloatArray:
+        return _row_terms(problem, method, state.class_concentration[rows], problem.weight(rows))
+
+    row_terms = np.concatenate(list(blocks(terms, problem.blocks())))
+    state.backtracking = Backtracking(np.ones(len(row_terms)), 1.0, row_terms)
+
+
+def row_likelihood(problem: Problem, state: State, method: Method, blocks: BlockMap) -> FloatArray:
+    """Likelihood of every row, (N,)."""
+
+    def likelihood(rows: slice) -> FloatArray:
         value = method.value(state.class_concentration[rows])
-        return float(elbo.likelihood_rows(value, problem.weight(rows)).sum())
+        return elbo.likelihood_rows(value, problem.weight(rows))
 
-    return sum(blocks(likelihood, problem.blocks()))
+    return np.concatenate(list(blocks(likelihood, problem.blocks())))
 
 
 def total_terms(problem: Problem, state: State, method: Method, blocks: BlockMap) -> Terms:
     """All terms of the bound at this state."""
 
     def terms(rows: slice) -> Terms:
-        concentration = state.class_concentration[rows]
-        logs = dirichlet.expected_log(concentration)
-        prior, entropy = elbo.class_rows(concentration, logs, problem.class_prior)
-        value = method.value(concentration)
-        likelihood = elbo.likelihood_rows(value, problem.weight(rows))
-        return Terms(float(likelihood.sum()), float(prior.sum()), float(entropy.sum()))
+        concentration, weight = state.class_concentration[rows], problem.weight(rows)
+        return Terms(*_row_terms(problem, method, concentration, weight).sum(axis=0).tolist())
 
-    of_rows = sum(blocks(terms, problem.blocks()), Terms())
-    return of_rows + shared_terms(problem, state)
+    return sum(blocks(terms, problem.blocks()), shared_terms(problem, state))
 
 
 def shared_terms(problem: Problem, state: State) -> Terms:
