@@ -107,10 +107,10 @@ class Exact(Method):
     def _mixed_value(self, class_concentration: FloatArray) -> FloatArray:
         tables = self._tables(class_concentration)
         out = self._outside(tables.nodes, class_concentration)
+        functions = tables.functions(class_concentration)
         for rows in tables.chunks(len(out)):
-            block = class_concentration[rows]
-            factors = [table.factor(block) for table in tables.rough]
-            out[rows] -= tables.product(tables.functions(block), factors) @ tables.nodes.weight
+            factors = [table.factor(class_concentration[rows]) for table in tables.rough]
+            out[rows] -= tables.product(functions[:, rows], factors) @ tables.nodes.weight
         return out
 
     def _mixed_slopes(
@@ -125,17 +125,18 @@ class Exact(Method):
         )
         smooth = np.zeros_like(weighted)
         rough = [np.zeros_like(t.values) for t in tables.rough]
+        functions = tables.functions(class_concentration)  # (sum of D, N)
+        derivatives = tables.derivatives(class_concentration)
         for rows in tables.chunks(len(weight)):
             block = class_concentration[rows]
-            functions = tables.functions(block)
             factors = [table.factor(block) for table in tables.rough]
-            product = tables.product(functions, factors)  # (n, S, Q)
+            product = tables.product(functions[:, rows], factors)  # (n, S, Q)
             product *= weight[rows, :, None]
             flat = product.reshape(len(block), -1)
-            by_function = flat @ weighted.T
-            by_function *= tables.derivatives(block)
-            class_gradient[rows] -= np.add.reduceat(by_function, starts, axis=1)
-            smooth += functions.T @ flat
+            by_function = weighted @ flat.T
+            by_function *= derivatives[:, rows]
+            class_gradient[rows] -= np.add.reduceat(by_function, starts, axis=0).T
+            smooth += functions[:, rows] @ flat
             for table, factor, statistic in zip(tables.rough, factors, rough, strict=True):
                 others = product[:, table.labels] * tables.nodes.weight
                 by_class, by_value = table.gradients(block, np.divide(others, factor, out=others))

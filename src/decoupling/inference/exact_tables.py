@@ -27,7 +27,7 @@ _FIRST_NODE: Final = 2e-3
 # Error allowed in ln M, the numbers of Chebyshev points tried in turn, and how far Theta_cs must be
 # above pi for ln M to be a low polynomial: then the tilted Beta stays near its own bulk.
 _LOG_ERROR: Final = 1e-10
-_LOG_DEGREES: Final = (3, 5, 8, 12, 18, 24)
+_LOG_DEGREES: Final = (3, 4, 5, 6, 8, 10, 13, 18, 24)
 _SMOOTH: Final = 3.0
 # Error of the interpolation of M in pi, added up over the nodes.
 _INTERPOLATION: Final = 3e-10
@@ -193,26 +193,9 @@ class LogTable:
                 break
         return cls(low, high, *out)
 
-    def functions(self, concentration: FloatArray) -> FloatArray:
-        """Basis functions pi T_d(x), (n, D)."""
-        return np.asarray(self._vandermonde(concentration) * concentration[:, None])
-
-    def derivatives(self, concentration: FloatArray) -> FloatArray:
-        """Derivatives of the basis functions in pi, (n, D)."""
-        size = len(self.values)
-        differentiate = np.zeros((size, size))
-        differentiate[:-1] = chebyshev.chebder(np.eye(size), axis=0) if size > 1 else 0.0
-        vandermonde = self._vandermonde(concentration)
-        slope = (2.0 / (self.high - self.low)) * (vandermonde @ differentiate)
-        return np.asarray(vandermonde + slope * concentration[:, None])
-
     def gradient(self, statistic: FloatArray) -> tuple[FloatArray, float]:
         """Gradient in the row of Theta and in its total from that in ``values``."""
         return _row_gradient(statistic, self.by_own, self.by_rest)
-
-    def _vandermonde(self, concentration: FloatArray) -> FloatArray:
-        unit = (2.0 * concentration - self.low - self.high) / (self.high - self.low)
-        return np.asarray(chebyshev.chebvander(unit, len(self.values) - 1), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -335,20 +318,49 @@ class Tables:
         return [slice(start, start + size) for start in range(0, n_rows, size)]
 
     def functions(self, block: FloatArray) -> FloatArray:
-        """Basis functions of all the log tables, (n, sum of D)."""
-        columns = zip(self.logs, block.T, strict=True)
-        return np.concatenate([table.functions(pi) for table, pi in columns], axis=1)
+        """Basis functions pi T_d(x) of all the log tables, (sum of D, n)."""
+        polynomials, _ = self._chebyshev(block, derivatives=False)
+        return np.asarray(polynomials * block.T)[self._used]
 
     def derivatives(self, block: FloatArray) -> FloatArray:
-        """Their derivatives in the class's concentration, (n, sum of D)."""
-        columns = zip(self.logs, block.T, strict=True)
-        return np.concatenate([table.derivatives(pi) for table, pi in columns], axis=1)
+        """Derivatives of the basis functions in the class's concentration, (sum of D, n)."""
+        polynomials, slopes = self._chebyshev(block, derivatives=True)
+        slopes *= block.T
+        slopes += polynomials
+        return slopes[self._used]
+
+    def _chebyshev(self, block: FloatArray, *, derivatives: bool) -> tuple[FloatArray, FloatArray]:
+        """Chebyshev polynomials of every class's pi, and their derivatives in pi, (D, C, n)."""
+        low, high = np.array([[t.low, t.high] for t in self.logs]).T[:, :, None]
+        slope = 2.0 / (high - low)  # (C, 1)
+        x = slope * block.T - (high + low) / (high - low)
+        size = max(len(t.values) for t in self.logs)
+        polynomials = np.empty((size, *x.shape))
+        polynomials[0] = 1.0
+        slopes = np.zeros_like(polynomials) if derivatives else polynomials[:0]
+        if size > 1:
+            polynomials[1] = x
+            slopes[1:2] = slope
+        for d in range(2, size):
+            polynomials[d] = 2.0 * x * polynomials[d - 1] - polynomials[d - 2]
+            if derivatives:
+                step = slope * polynomials[d - 1] + x * slopes[d - 1]
+                slopes[d] = 2.0 * step - slopes[d - 2]
+        return polynomials, slopes
+
+    @property
+    def _used(self) -> tuple[IntArray, IntArray]:
+        """Degrees and classes of the basis functions, class by class."""
+        sizes = [len(t.values) for t in self.logs]
+        return np.concatenate([np.arange(n) for n in sizes]), np.repeat(
+            np.arange(len(sizes)), sizes
+        )
 
     def product(self, functions: FloatArray, factors: list[FloatArray]) -> FloatArray:
         """The product over classes of M, (n, S, Q)."""
-        flat = functions @ self.exponents
+        flat = functions.T @ self.exponents
         np.exp(flat, out=flat)
-        out = flat.reshape(len(functions), -1, len(self.nodes.log_t))
+        out = flat.reshape(len(flat), -1, len(self.nodes.log_t))
         for table, factor in zip(self.rough, factors, strict=True):
             out[:, table.labels] *= factor
         return out
