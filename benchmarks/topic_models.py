@@ -25,7 +25,7 @@ from sklearn.decomposition import LatentDirichletAllocation
 from benchmarks.iteration import run_for
 from benchmarks.problem import N_CLASSES, N_LABELS, Problem, draw_problem
 from benchmarks.table import Measurement
-from benchmarks.timing import best_of, progress, seconds
+from benchmarks.timing import best_of, progress
 from decoupling import infer
 
 AGREE = 0.01
@@ -290,12 +290,13 @@ def seconds_for(peer: type[Gensim] | type[Sklearn], contest: Contest, passes: in
         for _ in range(passes):
             model.advance()
 
+    repeats = 1 if passes > 2 else 3
     if peer is not Sklearn or os.cpu_count() == 1:
-        return seconds(lambda: work(passes))
+        return best_of(lambda: work(passes), repeats)
     work(1, n_jobs=-1)  # starts the worker processes
-    together, alone = seconds(lambda: work(1, n_jobs=-1)), seconds(lambda: work(1))
+    together, alone = (best_of(lambda n=n: work(1, n_jobs=n), 2) for n in (-1, 1))
     n_jobs = -1 if together < alone else 1
-    return seconds(lambda: work(passes, n_jobs=n_jobs))
+    return best_of(lambda: work(passes, n_jobs=n_jobs), repeats)
 
 
 def distance(transitions: np.ndarray, reference: np.ndarray) -> float:

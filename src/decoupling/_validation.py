@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,12 +31,17 @@ def as_float(name: str, values: ArrayLike, *, ndim: int) -> FloatArray:
 
 
 def _numeric(name: str, values: ArrayLike) -> AnyArray:
+    if isinstance(values, np.ma.MaskedArray):
+        # What is masked is missing, which the checks for finite numbers will say.
+        values = np.ma.filled(values.astype(np.float64), np.nan)
     try:
         array = np.asarray(values)
-        if array.dtype.kind not in "fiub":
+        if array.dtype.kind in "OUS":
             array = array.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be an array of numbers; {error}.") from None
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must be an array of real numbers; got dtype {array.dtype}.")
     return array
 
 
@@ -57,6 +63,12 @@ def first_offence(name: str, values: AnyArray, bad: BoolArray, what: str, advice
     raise ValueError(
         f"{name}: {values[index]:.6g} at {where} is {what} ({entries} in all). {advice}"
     )
+
+
+def check_count(name: str, value: object, *, least: int = 1) -> None:
+    """An integer that is large enough."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name} must be an integer, at least {least}; got {value!r}.")
 
 
 def check_positive(name: str, values: ArrayLike, *, ndim: int) -> FloatArray:
@@ -112,9 +124,9 @@ def check_label_proba(values: ArrayLike, *, n_labels: int | None = None) -> AnyA
 def _outside_advice(array: AnyArray) -> str:
     if (array < 0).any():
         return "Were logits passed? Apply a softmax first."
-    if (array <= 100.5).all():
+    if np.allclose(array.sum(axis=1), 100.0, atol=1.0):
         return "Were percentages passed? Divide by 100 first."
-    return "Were counts passed? Divide each row by its sum first."
+    return "Were logits or counts passed? Apply a softmax, or divide each row by its sum."
 
 
 def check_evidence(name: str, values: ArrayLike, n_rows: int | None = None) -> FloatArray:

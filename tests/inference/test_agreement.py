@@ -86,5 +86,5 @@ def test_bad_arguments():
         agreement_terms([[1.0, 0.0]], [[1.0, 1.0], [1.0, 1.0]], 2)
     with pytest.raises(ValueError, match="number of classes"):
         agreement_terms([[1.0, 2.0, 3.0]], [[1.0, 1.0], [1.0, 1.0]], 2)
-    with pytest.raises(ValueError, match="order must be at least 1"):
+    with pytest.raises(ValueError, match="order must be an integer, at least 1"):
         agreement_terms([[1.0, 2.0]], [[1.0, 1.0], [1.0, 1.0]], 0)

@@ -1,6 +1,8 @@
 """The record of the answer: intervals, label-conditional, draws, new rows."""
 
+import copy
 import dataclasses
+import pickle
 
 import numpy as np
 import pytest
@@ -72,7 +74,7 @@ def test_intervals_nest_and_hold_what_is_certain(posterior):
         assert end[0, 3] == 0.0
 
 
-@pytest.mark.parametrize("level", [0.0, 1.0, -0.1, 90, np.nan])
+@pytest.mark.parametrize("level", [0.0, 1.0, -0.1, 90, np.nan, "a"])
 def test_bad_level(posterior, level):
     with pytest.raises(ValueError, match="level must lie between 0 and 1"):
         posterior.class_interval(level)
@@ -127,7 +129,7 @@ def test_draws_are_reproducible_and_never_nan(posterior):
     np.testing.assert_array_equal(posterior.draw(2, 5)[0], posterior.draw(2, 5)[0])
     tiny = infer([[0.5, 0.5]], [[1.0, 1.0], [1.0, 1.0]], class_prior=[1e-4, 1e-4], evidence=1e-4)
     assert np.isfinite(tiny.draw(500, 0)[0]).all()
-    with pytest.raises(ValueError, match="n must be at least 1"):
+    with pytest.raises(ValueError, match="n must be an integer, at least 1"):
         posterior.draw(0)
 
 
@@ -161,3 +163,10 @@ def test_predicting_a_row_does_not_depend_on_the_others():
 def test_predict_refuses_other_labels(posterior):
     with pytest.raises(ValueError, match=r"label_proba has 2 columns, transitions has 4 labels"):
         posterior.predict([[0.5, 0.5]])
+
+
+def test_copies_and_pickles_are_equal(posterior):
+    for other in (copy.deepcopy(posterior), pickle.loads(pickle.dumps(posterior))):
+        np.testing.assert_array_equal(other.class_concentration, posterior.class_concentration)
+        np.testing.assert_array_equal(other.transitions, posterior.transitions)
+        assert other.labels == posterior.labels

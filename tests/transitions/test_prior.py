@@ -53,6 +53,7 @@ def test_it_is_immutable_and_keeps_no_view():
         ([[0.5, 0.5]], 0.0, {}, r"strength: 0 at row 0 is not positive"),
         ([[0.5, 0.5]], -1.0, {}, r"strength: -1"),
         ([[0.5, 0.5]], np.nan, {}, r"strength: nan"),
+        ([[0.5, 0.5]], "x", {}, r"strength must be a number or one per class; got 'x'"),
         ([[0.5, 0.5]], [1.0, 2.0], {}, r"strength must be a number or one per class, shape \(1,\)"),
         ([[0.5, 0.5]], 1.0, {"classes": ["a", "b"]}, r"classes must have 1 entries .* got 2"),
         ([[0.5, 0.5]], 1.0, {"labels": ["a", "a"]}, r"labels must be distinct; repeated: a"),

@@ -19,13 +19,13 @@ polynomial in :math:`\Pi_{ic}`:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import factorial
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from decoupling._typing import FloatArray
-from decoupling._validation import check_positive
+from decoupling._validation import check_count, check_positive
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.transitions.prior import TransitionPrior, check_concentration
 
@@ -56,8 +56,7 @@ def agreement_terms(
     >>> agreement_terms([[10.0, 1.0]], [[10.0, 1.0], [4.0, 4.0]], order=2)[:, 0, 0].round(5)
     array([0.8719 , 0.76752])
     """
-    if order < 1:
-        raise ValueError(f"order must be at least 1; got {order}.")
+    check_count("order", order)
     concentration, transitions = check_pair(class_concentration, transition_concentration)
     return AgreementSeries.of(transitions, order).terms(concentration)
 
@@ -114,12 +113,11 @@ class AgreementSeries:
         """L_k for k = 1..K, (K, N, S)."""
         n_rows, n_labels = len(class_concentration), self.transitions.parameters.shape[1]
         out = np.zeros((self.order, n_rows, n_labels))
-        power = class_concentration
+        power = np.ones_like(class_concentration)
         for d, coefficient in enumerate(self.coefficients):
+            power = power * class_concentration
             product = (power @ coefficient).reshape(n_rows, -1, n_labels)
             out[d:] += product.transpose(1, 0, 2)
-            if d + 1 < self.order:
-                power = power * class_concentration
         return out
 
     def terms(self, class_concentration: FloatArray) -> FloatArray:
@@ -172,9 +170,8 @@ class AgreementSeries:
         inverse = _inverse_series(_generating_series(self.transitions.moments(order)))
         by_moment = np.zeros((order, *shape))
         for b in range(1, order + 1):
-            rising = _rising_factorial(b) / factorial(b)
             for k in range(b, order + 1):
-                change = _polynomial_product(rising[:, None, None], inverse[k - b])
+                change = _polynomial_product(_rising_factorial(b), inverse[k - b])
                 for d in range(1, k + 1):
                     by_moment[b - 1] += change[d] * gradient[d - 1][:, k - d]
         return self.transitions.moments_gradient(by_moment)
@@ -204,25 +201,25 @@ def exp_series_gradient(coefficients: FloatArray, weight: FloatArray) -> FloatAr
 # Series in z whose coefficients are polynomials in pi: series[k] has shape (degree + 1, C, S).
 
 
+@cache
 def _rising_factorial(b: int) -> FloatArray:
-    """Coefficients of (pi)_b = pi (pi + 1) ... (pi + b - 1), lowest power first."""
-    out = np.ones(1)
+    """Coefficients of (pi)_b / b! = pi (pi + 1) ... (pi + b - 1) / b!, lowest power first."""
+    out = np.ones((1, 1, 1))
     for j in range(b):
-        out = np.convolve(out, [float(j), 1.0])
+        factor = np.array([float(j), 1.0])[:, None, None]
+        out = _polynomial_product(out, factor) / (j + 1)
     return out
 
 
 def _generating_series(moments: FloatArray) -> list[FloatArray]:
     """Coefficients (pi)_b m_b / b! for b = 0..K."""
     series = [np.ones((1, *moments.shape[1:]))]
-    for b, moment in enumerate(moments, start=1):
-        series.append(_rising_factorial(b)[:, None, None] * moment / factorial(b))
+    series += [_rising_factorial(b) * moment for b, moment in enumerate(moments, start=1)]
     return series
 
 
 def _polynomial_product(first: FloatArray, second: FloatArray) -> FloatArray:
-    shape = np.broadcast_shapes(first.shape[1:], second.shape[1:])
-    out = np.zeros((len(first) + len(second) - 1, *shape))
+    out = np.zeros((len(first) + len(second) - 1, *second.shape[1:]))
     for power, coefficient in enumerate(first):
         out[power : power + len(second)] += coefficient * second
     return out

@@ -24,6 +24,8 @@ _CLEAR: Final = 36.0
 # The density is cut off where it has fallen by e^-50 from its peak.
 _NEGLIGIBLE: Final = 50.0
 _STEP: Final = 0.36
+# Entries (pi, t, node) that are evaluated at once.
+_CHUNK: Final = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +72,12 @@ class BetaCell:
             lowest = -max(float(log_t[together].max()), 0.0) - clear
             first = max(self.left, min(lowest, -_CLEAR - np.log1p(self.rest)))
             nodes = self._nodes(first)
-            out[:, :, together] = self._sum(nodes, log_t[together], concentration, None)
+            size = max(1, _CHUNK // (len(nodes) * int(np.count_nonzero(together))))
+            for start in range(0, len(concentration), size):
+                part = slice(start, start + size)
+                out[:, part, together] = self._sum(
+                    nodes, log_t[together], concentration[part], None
+                )
         for q in np.nonzero(~together)[0]:
             out[:, :, q] = self._with_gap(log_t[q], concentration, clear)[:, :, 0]
         return out

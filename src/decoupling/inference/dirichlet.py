@@ -221,6 +221,8 @@ def fisher_solve_gradient(a: FloatArray, vector: FloatArray, weight: FloatArray)
 
 def _reciprocal_excess(a: FloatArray, inverse: FloatArray) -> FloatArray:
     r"""``1 / trigamma(a) - a`` given ``inverse = 1 / trigamma(a)``; tends to -1/2."""
+    if not (a > _LARGE).any():
+        return inverse - a
     small = 1.0 / np.maximum(a, _LARGE)
     series = -0.5 + small * (1 / 12 + small * (1 / 24 - small * (1 / 720 + small * (11 / 480))))
     return np.where(a > _LARGE, series, inverse - a)
@@ -243,12 +245,16 @@ class DirichletRows:
     known: BoolArray
 
     @classmethod
-    def from_prior(cls, prior: TransitionPrior, weight: float = 1.0) -> DirichletRows:
+    def from_prior(
+        cls, prior: TransitionPrior, weight: float = 1.0, known_above: float = np.inf
+    ) -> DirichletRows:
         """Rows of a `TransitionPrior`, its concentrations multiplied by ``weight``.
 
-        A row with a single possible label is a constant whatever its strength.
+        A row with a single possible label is a constant whatever its strength, and so is one with
+        concentrations that add up to ``known_above`` or more.
         """
-        known = np.isinf(prior.strength) | (np.count_nonzero(prior.mean, axis=1) == 1)
+        known = prior.strength * weight >= known_above
+        known |= np.count_nonzero(prior.mean, axis=1) == 1
         scale = np.where(known, 1.0, prior.strength * weight)
         return cls(prior.mean * scale[:, None], known)
 

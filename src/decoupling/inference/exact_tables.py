@@ -37,6 +37,9 @@ _TINY: Final = 1e-30
 # Rows are evaluated in chunks with about this many (row, label, node) entries.
 _CHUNK: Final = 2**17
 
+# Beyond it a Beta density is lost in the rounding of its own logarithm.
+_LARGEST: Final = 1e13
+
 Cells: TypeAlias = dict[int, BetaCell]
 
 
@@ -293,6 +296,11 @@ class Tables:
 
         Both are (C + 1,): the concentrations of the classes and their sum.
         """
+        if high[-1] > _LARGEST or transitions.parameters.max() > _LARGEST:
+            raise ValueError(
+                f'expected_log="exact" is for concentrations up to {_LARGEST:g}. Use "bound" or '
+                '"beta", or make the row of T known (strength=inf).'
+            )
         nodes = _place_nodes(transitions, labels, low[:-1], float(high[-1]))
         # A power of 10, and ranges in powers of 2: bases are used again from step to step.
         tolerance = 10.0 ** max(-15, np.floor(np.log10(_INTERPOLATION / nodes.weight.sum())))

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp, psi
 
 from decoupling._typing import FloatArray, IntArray
+from decoupling._validation import check_count
 from decoupling.inference import dirichlet
 from decoupling.inference.agreement import AgreementSeries, check_pair
 from decoupling.inference.dirichlet import DirichletRows, trigamma
@@ -187,7 +188,8 @@ class Beta(Method):
 
     def __init__(self, transitions: DirichletRows) -> None:
         super().__init__(transitions)
-        self._series = AgreementSeries.of(transitions, 2)
+        self._mean, self._square = transitions.moments(2)  # E[T], E[T²], each (C, S)
+        self._variance = self._square - self._mean**2
 
     def value(self, class_concentration: FloatArray) -> FloatArray:
         """E[ln X], (N, S)."""
@@ -197,16 +199,24 @@ class Beta(Method):
         return np.asarray(out)
 
     def _match(self, class_concentration: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Mean m, variance v and concentration nu of X, each (N, S)."""
+        """Mean m, variance v and concentration nu of X, each (N, S).
+
+        With Q = Pi E[T²] + Pi² Var[T], v = (Q - Pi_0 m²) / (Pi_0 (Pi_0 + 1)).
+        """
         total = dirichlet.row_sum(class_concentration)[:, None]
-        first, second = self._series.log_series(class_concentration)
+        first = class_concentration @ self._mean
         mean = first / total
-        # E[X²] - E[X]² = (2 L_2 - L_1² / Pi_0) / (Pi_0 (Pi_0 + 1))
-        variance = (2.0 * second - first * mean) / (total * (total + 1.0))
+        variance = class_concentration @ self._square
+        variance += class_concentration**2 @ self._variance
+        variance -= first * mean
+        variance /= total * (total + 1.0)
         # Rounding can leave nothing, or less than nothing, of the variance of a constant.
-        spread = np.maximum(mean * (1.0 - mean), 1e-16 * mean)
-        np.clip(variance, 1e-16 * mean * spread, spread / (1.0 + 1e-12), out=variance)
-        return mean, variance, spread / variance - 1.0
+        spread = np.maximum(1.0 - mean, 1e-16)
+        spread *= mean
+        np.maximum(variance, 1e-16 * mean * spread, out=variance)
+        size = spread / variance
+        size -= 1.0
+        return mean, variance, np.maximum(size, 1e-12, out=size)
 
     def slopes(self, class_concentration: FloatArray, weight: FloatArray) -> Slopes:
         """Gradients of ``sum(weight * E[ln X])``."""
@@ -214,21 +224,25 @@ class Beta(Method):
         mean, variance, size = self._match(class_concentration)
         own = trigamma(mean * size)
         by_size = weight * _trigamma_difference(mean, size, own)
-        by_mean = weight * size * own + by_size * (1.0 - 2.0 * mean) / variance
         by_variance = -by_size * (size + 1.0) / variance
-        # Chain rule through m = L_1 / Pi_0 and v = (2 L_2 - L_1² / Pi_0) / (Pi_0 (Pi_0 + 1)).
-        per_variance = by_variance / (total * (total + 1.0))
-        by_log = np.empty((2, *mean.shape))
-        np.multiply(per_variance, 2.0, out=by_log[1])
-        np.subtract(by_mean / total, by_log[1] * mean, out=by_log[0])
-        class_gradient, transition_gradient = self._series.log_series_gradients(
-            class_concentration, by_log
+        by_mean = weight * size * own + by_size * (1.0 - 2.0 * mean) / variance
+        # Chain rule through m = first / Pi_0 and v, whose terms are in `_match`.
+        by_square = by_variance / (total * (total + 1.0))
+        by_first = by_mean / total - 2.0 * by_square * mean
+        by_total = dirichlet.row_sum(by_square * mean**2)[:, None]
+        by_total -= dirichlet.row_sum(by_mean * mean)[:, None] / total
+        harmonic = 1.0 / total + 1.0 / (total + 1.0)
+        by_total -= dirichlet.row_sum(by_variance * variance)[:, None] * harmonic
+        by_class = by_first @ self._mean.T + by_square @ self._square.T + by_total
+        by_class += 2.0 * class_concentration * (by_square @ self._variance.T)
+        by_spread = (class_concentration**2).T @ by_square  # in Var[T], (C, S)
+        by_moments = np.stack(
+            [
+                class_concentration.T @ by_first - 2.0 * self._mean * by_spread,
+                class_concentration.T @ by_square + by_spread,
+            ]
         )
-        by_total = per_variance * mean**2
-        by_total -= by_mean * mean / total
-        by_total -= by_variance * variance * (1.0 / total + 1.0 / (total + 1.0))
-        class_gradient += dirichlet.row_sum(by_total)[:, None]
-        return Slopes(class_gradient, transition_gradient)
+        return Slopes(by_class, self.transitions.moments_gradient(by_moments))
 
 
 def _trigamma_difference(mean: FloatArray, size: FloatArray, own: FloatArray) -> FloatArray:
@@ -256,6 +270,5 @@ def make_method(name: str, transitions: DirichletRows, order: int) -> Method:
     """The method of this name for these transitions; ``order`` matters to "taylor" only."""
     if name not in METHODS:
         raise ValueError(f"expected_log must be one of {sorted(METHODS)}; got {name!r}.")
-    if order < 1:
-        raise ValueError(f"order must be at least 1; got {order}.")
+    check_count("order", order)
     return METHODS[name](transitions, order)

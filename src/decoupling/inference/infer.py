@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from numbers import Real
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from decoupling._typing import FloatArray
-from decoupling._validation import check_evidence, check_label_proba, check_positive
+from decoupling._validation import check_count, check_evidence, check_label_proba, check_positive
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.expected_log import METHODS
 from decoupling.inference.optimise import OPTIMISERS, Callback
@@ -15,6 +17,9 @@ from decoupling.transitions.prior import TransitionPrior
 
 # Held-out likelihood of the labels grows with the evidence and has flattened by here.
 _AUTO_EVIDENCE = 100.0
+# A prior so many times stronger than all the evidence cannot be moved by it, while sums of its
+# logarithms would drown the rest of the bound in rounding: such a row counts as known.
+_KNOWN = 1e8
 
 
 def infer(
@@ -47,7 +52,8 @@ def infer(
         p(label | x), rows sum to 1; unlabelled is a label too. Called S in the paper.
     transitions : TransitionPrior or array-like (C, S)
         What is known of p(label | class); an array holds Dirichlet concentrations (A), with 0
-        where a class never gets a label.
+        where a class never gets a label. A row whose strength is 1e8 times all the evidence is
+        taken as known.
     class_prior : array-like (C,), optional
         Dirichlet prior of every row's class distribution (gamma). By default symmetric with total
         mass 1.
@@ -77,7 +83,7 @@ def infer(
     warm_start : Posterior, optional
         Start from this posterior of the same rows.
     n_threads : int, optional
-        Threads for blocks of rows; by default as many as the machine has.
+        Threads for blocks of rows; by default as many as linear algebra may use.
 
     Returns
     -------
@@ -94,25 +100,21 @@ def infer(
     array([[0.2, 0.8],
            [0.9, 0.1]])
     """
-    proba = check_label_proba(label_proba)
     prior = (
         transitions
         if isinstance(transitions, TransitionPrior)
         else TransitionPrior.from_concentration(transitions)
     )
-    _check_options(expected_log, order, optimiser, max_iter, tol, block_size, n_threads)
     n_classes, n_labels = prior.mean.shape
-    if proba.shape[1] != n_labels:
-        raise ValueError(
-            f"label_proba has {proba.shape[1]} columns, transitions has {n_labels} labels: "
-            "one column per label, in the same order, is needed."
-        )
+    proba = check_label_proba(label_proba, n_labels=n_labels)
+    _check_options(expected_log, order, optimiser, max_iter, tol, block_size, n_threads)
     weight = check_evidence("evidence", _auto_evidence(evidence), len(proba))
     kappa = float(weight.mean())
     kappa_t = float(check_evidence("transition_evidence", transition_evidence))
     # One objective with one weight: T's own weight is a scale of its prior.
     scale = kappa / kappa_t if learn_transitions else 1.0
-    rows = DirichletRows.from_prior(prior, scale)
+    total_evidence = kappa * len(proba)
+    rows = DirichletRows.from_prior(prior, scale, known_above=_KNOWN * total_evidence)
     gamma = _class_prior(class_prior, n_classes)
     problem = make_problem(proba, weight, gamma, rows, expected_log, order, block_size)
     _check_warm_start(warm_start, (len(proba), n_classes, n_labels))
@@ -164,19 +166,20 @@ def _check_options(
         raise ValueError(f"expected_log must be one of {sorted(METHODS)}; got {expected_log!r}.")
     if optimiser not in OPTIMISERS:
         raise ValueError(f"optimiser must be one of {sorted(OPTIMISERS)}; got {optimiser!r}.")
-    if not tol >= 0:
-        raise ValueError(f"tol must be 0 or more; got {tol}.")
-    counts = {"order": order, "block_size": block_size, "n_threads": n_threads}
-    for name, count in counts.items():
-        if count is not None and count < 1:
-            raise ValueError(f"{name} must be at least 1; got {count}.")
-    if max_iter < 0:
-        raise ValueError(f"max_iter must be 0 or more; got {max_iter}.")
+    if not (isinstance(tol, Real) and tol >= 0):
+        raise ValueError(f"tol must be a number, 0 or more; got {tol!r}.")
+    check_count("order", order)
+    check_count("max_iter", max_iter, least=0)
+    for name, count in {"block_size": block_size, "n_threads": n_threads}.items():
+        if count is not None:
+            check_count(name, count)
 
 
 def _check_warm_start(warm_start: Posterior | None, shape: tuple[int, int, int]) -> None:
     if warm_start is None:
         return
+    if not isinstance(warm_start, Posterior):
+        raise ValueError(f"warm_start must be a Posterior; got {type(warm_start).__name__}.")
     found = (*warm_start.class_concentration.shape, len(warm_start.labels))
     if found != shape:
         raise ValueError(f"warm_start has (rows, classes, labels) = {found}, this problem {shape}.")

@@ -34,8 +34,8 @@ class Trace:
         Iterations done.
     converged : bool
         Whether the last iteration raised the bound by less than the tolerance.
-    stopped_because : {"tolerance", "max_iter", "callback"}
-        Why the run ended.
+    stopped_because : {"tolerance", "max_iter", "callback", "line search"}
+        Why the run ended; "line search": L-BFGS found no higher point, be it for rounding.
     """
 
     stopped_because: str
@@ -79,10 +79,14 @@ class Monitor:
         return bool(self.stopped_because)
 
     def finish(self, terms: Terms) -> None:
-        """Take in the terms of the state that is handed out."""
-        reason = self.stopped_because
-        self.stop(terms)
-        self.stopped_because = reason or self.stopped_because
+        """Take in the terms of the state that is handed out.
+
+        A run that was told to stop has ended: the callback is not asked again.
+        """
+        if self.stopped_because:
+            self.history.append(terms)
+        else:
+            self.stop(terms)
 
     def trace(self) -> Trace:
         """What was collected; warns when the iterations ran out."""
@@ -93,7 +97,7 @@ class Monitor:
                 f"raised the bound by {rise:.3g} (tolerance {self.tolerance:.3g}). "
                 "Raise max_iter, or tol if this is close enough.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         names = ("elbo", "likelihood", "prior", "entropy", "constant")
         columns = [frozen(np.array([getattr(t, name) for t in self.history])) for name in names]
@@ -142,6 +146,8 @@ def lbfgs_ascent(
         concentration = np.exp(variables[: shape[0] * shape[1]]).reshape(shape)
         return State(concentration, start.replace(parameters))
 
+    # The line search may try steps that are far too long; they come out as lower, not as warnings.
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def objective(variables: FloatArray) -> tuple[float, FloatArray]:
         trial = unpack(variables)
         terms, by_class, by_transition = total_gradient(problem, trial, blocks)
@@ -171,8 +177,7 @@ def lbfgs_ascent(
             callback=watch,
             options={"maxiter": monitor.max_iter + 1, "maxfun": 10**9, "ftol": 0.0, "gtol": 0.0},
         )
-        # The line search found nothing higher: as converged as rounding allows.
-        monitor.stopped_because = monitor.stopped_because or "tolerance"
+        monitor.stopped_because = monitor.stopped_because or "line search"
         begin = found.x if -found.fun >= -value else begin
     final = unpack(begin)
     state.class_concentration[:] = final.class_concentration

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from numpy.random import Generator, RandomState
@@ -12,7 +13,13 @@ from scipy.special import betaincinv
 from sklearn.utils import check_random_state
 
 from decoupling._typing import AnyArray, FloatArray
-from decoupling._validation import check_evidence, check_label_proba, first_offence, frozen
+from decoupling._validation import (
+    check_count,
+    check_evidence,
+    check_label_proba,
+    first_offence,
+    frozen,
+)
 from decoupling.inference import dirichlet
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.optimise import Callback, Trace, ascend, start_state
@@ -23,7 +30,7 @@ from decoupling.inference.steps import Problem, default_block_size
 class Posterior:
     """q(Y) and q(T): class distributions of each row, and the labelling process.
 
-    Made by `infer`. All arrays are read-only.
+    Made by `infer`. Its own arrays are read-only; properties and methods return new ones.
 
     Attributes
     ----------
@@ -108,8 +115,7 @@ class Posterior:
         self, n: int, random_state: int | Generator | RandomState | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """Draws of (Y, T) for multiple imputation: arrays (n, N, C) and (n, C, S)."""
-        if n < 1:
-            raise ValueError(f"n must be at least 1; got {n}.")
+        check_count("n", n)
         rng: Generator | RandomState = (
             random_state
             if isinstance(random_state, Generator)
@@ -126,7 +132,7 @@ class Posterior:
         *,
         evidence: ArrayLike | None = None,
         max_iter: int = 500,
-        tol: float = 1e-6,
+        tol: float = 1e-9,
     ) -> Posterior:
         """Posterior of new rows, T as learned.
 
@@ -135,9 +141,11 @@ class Posterior:
         label_proba : array-like (N, S)
             p(s|x) of the new rows, columns as in `infer`.
         evidence : float or array-like (N,), optional
-            How many observations a row counts for; as in `infer` by default.
+            How many observations a row counts for; as in `infer` by default, which is the mean if
+            it was given per row.
         max_iter, tol : int, float
-            As in `infer`.
+            As in `infer`. The default tolerance is smaller, since rows are independent here and
+            should not depend on what else is in the batch.
         """
         proba = check_label_proba(label_proba, n_labels=len(self.labels))
         weight = check_evidence(
@@ -217,8 +225,13 @@ def solve(
     if warm_start is not None:
         state.class_concentration[:] = warm_start.class_concentration
         if learn_transitions:
-            parameters = warm_start._transitions.parameters[:, possible]
-            state.transitions = state.transitions.replace(parameters)
+            # Another prior may have had other zeros; this one's stay, and its own are not imposed.
+            warm, cold = (
+                warm_start._transitions.parameters[:, possible],
+                state.transitions.parameters,
+            )
+            both = (warm > 0) & (cold > 0) & ~warm_start._transitions.known[:, None]
+            state.transitions = state.transitions.replace(np.where(both, warm, cold))
     trace = ascend(
         problem,
         state,
@@ -248,8 +261,8 @@ def solve(
 
 
 def _beta_interval(concentration: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1; got {level}.")
+    if not (isinstance(level, Real) and 0 < level < 1):
+        raise ValueError(f"level must lie between 0 and 1; got {level!r}.")
     rest = concentration.sum(axis=-1, keepdims=True) - concentration
     certain = (concentration == 0) | (rest <= 0)
     own, other = np.where(certain, 1.0, concentration), np.where(certain, 1.0, rest)

@@ -13,10 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import reduce
+from threading import Lock
 from typing import Any, Final, TypeVar
 
 import numpy as np
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits  # scikit-learn brings it
 
 from decoupling._typing import AnyArray, BoolArray, FloatArray, IntArray
 from decoupling.inference import dirichlet, elbo
@@ -27,8 +28,8 @@ from decoupling.inference.method import CoordinateMethod, Method
 
 Result = TypeVar("Result")
 
-# A block of every (rows, C) or (rows, S) temporary stays in the second-level cache.
-_BLOCK_ENTRIES: Final = 32768
+# Temporaries of a block stay in cache, yet are large enough for threads not to queue for the lock.
+_BLOCK_ENTRIES: Final = 65536
 # A step is halved at most so often before the row, or T, stays where it is.
 _HALVINGS: Final = 12
 # A trial step of T costs a pass over the rows, so after a success it grows with care.
@@ -155,6 +156,45 @@ class LocalStatistics:
         )
 
 
+class LinearAlgebraLimit:
+    """Limits linear algebra to one thread while anyone is inside.
+
+    The limit belongs to the process. With several `infer` at once the first one in sets it and the
+    last one out restores what was before.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._before = 1
+
+    def before(self) -> int:
+        """Threads that linear algebra may use outside."""
+        with self._lock:
+            return self._before if self._inside else _linear_algebra_threads()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._before = _linear_algebra_threads()
+                self._limits = threadpool_limits(1, user_api="blas")
+            self._inside += 1
+
+    def __exit__(self, *exception: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limits.restore_original_limits()
+
+
+def _linear_algebra_threads() -> int:
+    libraries = [x for x in threadpool_info() if x["user_api"] == "blas"]
+    return max((int(x["num_threads"]) for x in libraries), default=1)
+
+
+_ONE_THREAD: Final = LinearAlgebraLimit()
+
+
 class BlockMap:
     """Applies a function to every block, on threads, and hands results back in order.
 
@@ -164,12 +204,12 @@ class BlockMap:
     """
 
     def __init__(self, n_threads: int | None = None, n_blocks: int = 1) -> None:
-        self.n_threads = min(n_threads or linear_algebra_threads(), n_blocks)
+        self.n_threads = min(n_threads or _ONE_THREAD.before(), n_blocks)
 
     def __enter__(self) -> BlockMap:
         """Start the threads."""
         self._stack = ExitStack()
-        self._stack.enter_context(threadpool_limits(1, user_api="blas"))
+        self._stack.enter_context(_ONE_THREAD)
         self._map: Callable[..., Iterable[Any]] = map
         if self.n_threads > 1:
             self._map = self._stack.enter_context(ThreadPoolExecutor(self.n_threads)).map
@@ -184,12 +224,6 @@ class BlockMap:
     ) -> Iterable[Result]:
         """Results in the order of the blocks."""
         return self._map(function, blocks)
-
-
-def linear_algebra_threads() -> int:
-    """Threads that the linear algebra of NumPy may use."""
-    libraries = [x for x in threadpool_info() if x["user_api"] == "blas"]
-    return max((int(x["num_threads"]) for x in libraries), default=1)
 
 
 def local_pass(problem: Problem, state: State, method: Method, blocks: BlockMap) -> LocalStatistics:

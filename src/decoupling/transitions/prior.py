@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from decoupling._typing import BoolArray, FloatArray
-from decoupling._validation import as_float, first_offence, frozen
+from decoupling._validation import SUM_TOLERANCE, as_float, first_offence, frozen
 
 
 @dataclass(frozen=True, eq=False, init=False, slots=True)
@@ -116,7 +116,7 @@ def _check_mean(mean: ArrayLike) -> FloatArray:
     first_offence("mean", rows, bad, "not a probability in [0, 1]", "Rows are p(label | class).")
     _check_rows_not_empty("mean", rows)
     total = rows.sum(axis=1)
-    off = np.abs(total - 1) > 1e-6
+    off = np.abs(total - 1) > SUM_TOLERANCE
     first_offence(
         "mean",
         total,
@@ -140,7 +140,10 @@ def _check_rows_not_empty(name: str, rows: FloatArray) -> None:
 
 
 def _check_strength(strength: ArrayLike, n_classes: int) -> FloatArray:
-    values = np.asarray(strength, dtype=np.float64)
+    try:
+        values = np.asarray(strength, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"strength must be a number or one per class; got {strength!r}.") from None
     if values.ndim > 1 or (values.ndim == 1 and values.shape != (n_classes,)):
         raise ValueError(
             f"strength must be a number or one per class, shape ({n_classes},); "
