@@ -223,9 +223,11 @@ class Beta(Method):
         total = dirichlet.row_sum(class_concentration)[:, None]
         mean, variance, size = self._match(class_concentration)
         own = trigamma(mean * size)
-        by_size = weight * _trigamma_difference(mean, size, own)
-        by_variance = -by_size * (size + 1.0) / variance
-        by_mean = weight * size * own + by_size * (1.0 - 2.0 * mean) / variance
+        by_spread = weight * _trigamma_difference(mean, size, own) / variance
+        by_mean = size * own
+        by_mean *= weight
+        by_mean += by_spread * (1.0 - 2.0 * mean)
+        by_variance = by_spread * (-1.0 - size)
         # Chain rule through m = first / Pi_0 and v, whose terms are in `_match`.
         by_square = by_variance / (total * (total + 1.0))
         by_first = by_mean / total - 2.0 * by_square * mean
@@ -235,11 +237,11 @@ class Beta(Method):
         by_total -= dirichlet.row_sum(by_variance * variance)[:, None] * harmonic
         by_class = by_first @ self._mean.T + by_square @ self._square.T + by_total
         by_class += 2.0 * class_concentration * (by_square @ self._variance.T)
-        by_spread = (class_concentration**2).T @ by_square  # in Var[T], (C, S)
+        by_noise = (class_concentration**2).T @ by_square  # in Var[T], (C, S)
         by_moments = np.stack(
             [
-                class_concentration.T @ by_first - 2.0 * self._mean * by_spread,
-                class_concentration.T @ by_square + by_spread,
+                class_concentration.T @ by_first - 2.0 * self._mean * by_noise,
+                class_concentration.T @ by_square + by_noise,
             ]
         )
         return Slopes(by_class, self.transitions.moments_gradient(by_moments))
