@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +29,9 @@ from decoupling._typing import FloatArray
 from decoupling._validation import check_count, check_positive
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.transitions.prior import TransitionPrior, check_concentration
+
+# Rows are taken in chunks with so many (order, row, label) entries, which stay in cache.
+_CHUNK: Final = 2**16
 
 
 def agreement_terms(
@@ -122,7 +126,14 @@ class AgreementSeries:
 
     def terms(self, class_concentration: FloatArray) -> FloatArray:
         """Agreement terms of orders 1..K, (K, N, S)."""
-        return self._scale(class_concentration) * exp_series(self.log_series(class_concentration))
+        n_labels = self.transitions.parameters.shape[1]
+        out = np.empty((self.order, len(class_concentration), n_labels))
+        size = max(1, _CHUNK // (self.order * n_labels))
+        for start in range(0, len(class_concentration), size):
+            block = class_concentration[start : start + size]
+            series = exp_series(self.log_series(block))
+            np.multiply(series, self._scale(block), out=out[:, start : start + size])
+        return out
 
     def gradients(
         self, class_concentration: FloatArray, weight: FloatArray
@@ -179,12 +190,13 @@ class AgreementSeries:
 
 def exp_series(log_series: FloatArray) -> FloatArray:
     """Coefficients e_1..e_K of exp(sum_k L_k z^k): k e_k = sum_j j L_j e_{k-j}, e_0 = 1."""
-    out = np.empty_like(log_series)
-    for k in range(1, len(out) + 1):
-        total = k * log_series[k - 1]
-        for j in range(1, k):
-            total = total + j * log_series[j - 1] * out[k - j - 1]
-        out[k - 1] = total / k
+    steps = np.arange(1.0, len(log_series) + 1.0)[:, None, None]
+    slopes = steps * log_series  # j L_j
+    out = slopes.copy()
+    for k in range(1, len(out)):
+        for j in range(k):
+            out[k] += slopes[j] * out[k - 1 - j]
+        out[k] /= k + 1
     return out
 
 
@@ -226,12 +238,15 @@ def _polynomial_product(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 def _log_series(series: list[FloatArray]) -> list[FloatArray]:
-    """Logarithm of a series that begins with 1: k L_k = k a_k - sum_{j<k} j L_j a_{k-j}."""
+    """Logarithm of a series that begins with 1: k L_k = k a_k - sum_{j<k} j L_j a_{k-j}.
+
+    No coefficient but the first has a constant term, so products begin with the square of pi.
+    """
     out = [np.zeros_like(series[0])]
     for k in range(1, len(series)):
         total = k * series[k]
         for j in range(1, k):
-            total = total - j * _polynomial_product(out[j], series[k - j])
+            total[2:] -= j * _polynomial_product(out[j][1:], series[k - j][1:])
         out.append(total / k)
     return out
 

@@ -24,8 +24,8 @@ from decoupling.transitions.prior import TransitionPrior
 _BERNOULLI: Final = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 # The arguments x, x+1, ..., x+7 pair up as (x+j)(x+7-j) = x(x+7) + j(7-j).
 _PAIR_OFFSETS: Final = (0.0, 6.0, 10.0, 12.0)
-# One block of every temporary stays in the second-level cache.
-_TRIGAMMA_BLOCK: Final = 8192
+# Temporaries stay in cache, yet are large enough for threads not to queue for the lock.
+_TRIGAMMA_BLOCK: Final = 32768
 # Above it, 1/trigamma(a) - a is taken from its own series: the difference would lose digits.
 _LARGE: Final = 1000.0
 
@@ -297,8 +297,11 @@ class DirichletRows:
 
     def moments(self, order: int) -> FloatArray:
         """E[T^b] for b = 1..order, (order, C, S)."""
-        powers = np.cumprod(np.broadcast_to(self.parameters, (order, *self.parameters.shape)), 0)
-        return np.where(self.known[:, None], powers, moments(self.parameters, order))
+        free = moments(self.parameters, order)
+        if not self.known.any():
+            return free
+        powers = np.cumprod(np.broadcast_to(self.parameters, free.shape), axis=0)
+        return np.where(self.known[:, None], powers, free)
 
     def moments_gradient(self, weight: FloatArray) -> FloatArray:
         """Gradient of ``sum(weight * moments)`` in the concentrations, (C, S); 0 if known."""

@@ -81,10 +81,10 @@ class Problem:
         block = self.label_proba[rows]
         if not self.labels.all():
             block = block[:, self.labels]
-        block = np.array(block, dtype=np.float64, order="C")
+        block = np.ascontiguousarray(block, dtype=np.float64)
         evidence = self.evidence if self.evidence.ndim == 0 else self.evidence[rows]
-        block *= (evidence / dirichlet.row_sum(block))[:, None]
-        return block
+        scale = evidence / dirichlet.row_sum(block)
+        return block * scale[:, None]
 
     @property
     def total_evidence(self) -> float:
@@ -324,6 +324,8 @@ def longest_step(
 
     With ``bounds`` on the entries and their sum the step keeps to them as well.
     """
+    if bounds is None and (direction >= (_SHRINK - 1.0) * concentration).all():
+        return np.ones(len(concentration))
     room = np.where(direction < 0, (1.0 - _SHRINK) * concentration, np.inf)
     change = np.abs(direction)
     if bounds is not None:
