@@ -80,6 +80,22 @@ def test_a_global_step_raises_the_bound(method):
         np.testing.assert_allclose(state.backtracking.row_terms[:, 0], likelihood, rtol=1e-12)
 
 
+@pytest.mark.parametrize("method", ["beta", "taylor"])
+@pytest.mark.parametrize("factor", [-30.0, 30.0])
+def test_a_global_step_that_would_fall_is_shortened_or_refused(method, factor):
+    problem = problem_of(method)
+    state = start_state(problem, learn_transitions=True)
+    evaluator = problem.evaluator(state)
+    with BlockMap(1) as blocks:
+        steps.begin_backtracking(problem, state, evaluator, blocks)
+        statistic = steps.local_pass(problem, state, evaluator, blocks).transition_statistic
+        before = steps.total_terms(problem, state, evaluator, blocks).elbo
+        evaluator = steps.global_step(problem, state, evaluator, factor * statistic, blocks)
+        after = steps.total_terms(problem, state, evaluator, blocks).elbo
+    assert after >= before - 1e-9 * abs(before)
+    assert state.backtracking.transition_step < 1.0
+
+
 def test_merging_does_not_depend_on_how_rows_are_split():
     results = []
     for block_size in (1, 7, 100):
