@@ -7,11 +7,12 @@ from problems import random_problem, random_rows
 
 from decoupling import TransitionPrior, infer
 from decoupling.inference import dirichlet, elbo
+from decoupling.inference.blocks import BlockMap
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.elbo import Terms
 from decoupling.inference.expected_log import METHODS
 from decoupling.inference.optimise import total_gradient
-from decoupling.inference.steps import BlockMap, Problem, State, total_terms
+from decoupling.inference.steps import Problem, State, total_terms
 
 
 def make_problem(method, *, seed=0, n_rows=4, prior=None, evidence=2.0):

@@ -126,7 +126,7 @@ class BetaCell:
                 log_density, exponent, statistics, base, log_t, concentration, plateau, shift
             )
         exponent += log_density
-        return _tilted(exponent, statistics, base)
+        return _tilted(exponent, statistics, base @ statistics)
 
     def _sum_plateau(
         self,
@@ -148,11 +148,7 @@ class BetaCell:
         exponent = np.concatenate([exponent, last], axis=2) + log_density
         per_pi = np.broadcast_to(statistics, (len(concentration), *statistics.shape)).copy()
         per_pi[:, -1, 1] = start + centres
-        out = np.empty((3, len(concentration), len(log_t)))
-        for d in range(len(concentration)):
-            tilted = _tilted(exponent[d : d + 1], per_pi[d], base, statistics)
-            out[:, d] = tilted[:, 0]
-        return out
+        return _tilted(exponent, per_pi, base @ statistics)
 
     def _density(self, nodes: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Log-weight of each node, and the means of ln T and ln(1 - T) that it stands for."""
@@ -167,17 +163,14 @@ class BetaCell:
         return log_density, log_own, log_rest
 
 
-def _tilted(
-    exponent: FloatArray,
-    statistics: FloatArray,
-    base: FloatArray,
-    base_statistics: FloatArray | None = None,
-) -> FloatArray:
-    """Log-sum of exp(exponent) and the tilted less the plain mean of each statistic, (3, D, Q)."""
+def _tilted(exponent: FloatArray, statistics: FloatArray, plain: FloatArray) -> FloatArray:
+    """Log-sum of exp(exponent), and the tilted less the plain mean of each statistic, (3, D, Q).
+
+    ``statistics`` is (J, 3), or (D, J, 3) where they depend on pi; ``plain`` (3,) are their means.
+    """
     peak = exponent.max(axis=2, keepdims=True)
     np.exp(exponent - peak, out=exponent)
     sums = np.moveaxis(exponent @ statistics, 2, 0)  # (3, D, Q)
-    plain = base @ (statistics if base_statistics is None else base_statistics)
     out = np.empty_like(sums)
     out[0] = np.log(sums[0]) + peak[:, :, 0]
     out[1:] = sums[1:] / sums[0] - plain[1:, None, None]

@@ -14,10 +14,11 @@ from sklearn.exceptions import ConvergenceWarning
 from decoupling._typing import FloatArray
 from decoupling._validation import frozen
 from decoupling.inference import elbo, steps
+from decoupling.inference.blocks import BlockMap
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.elbo import Terms
 from decoupling.inference.method import CoordinateMethod
-from decoupling.inference.steps import BlockMap, Problem, State
+from decoupling.inference.steps import Problem, State
 
 Callback = Callable[[int, Terms], Any]
 
