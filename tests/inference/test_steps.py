@@ -38,8 +38,9 @@ def test_weights_are_normalised_rows_times_evidence():
     assert problem.total_evidence == pytest.approx(evidence.sum())
 
 
+@pytest.mark.parametrize("extrapolate", [False, True])
 @pytest.mark.parametrize("method", METHODS)
-def test_a_local_step_raises_every_row(method):
+def test_a_local_step_raises_every_row(method, extrapolate):
     problem = problem_of(method)
     state = start_state(problem, learn_transitions=True)
     evaluator = problem.evaluator(state)
@@ -53,12 +54,38 @@ def test_a_local_step_raises_every_row(method):
             steps.begin_backtracking(problem, state, evaluator, blocks)
         for _ in range(5):
             before = terms()
-            statistics = steps.local_pass(problem, state, evaluator, blocks)
+            statistics = steps.local_pass(
+                problem, state, evaluator, blocks, extrapolate=extrapolate
+            )
             after = terms()
             assert (after.sum(axis=1) >= before.sum(axis=1) - 1e-9).all()
             assert statistics.before.elbo == pytest.approx(before.sum(), rel=1e-12)
             if state.backtracking is not None:
                 np.testing.assert_allclose(state.backtracking.row_terms, after, rtol=1e-9)
+
+
+def test_extrapolation_finds_the_limit_of_shrinking_steps():
+    limit, offset = np.array([[1.0, 2.0, 3.0]]), np.array([[0.5, -0.25, 1.0]])
+    path = [limit + 0.9**k * offset for k in range(3)]
+    np.testing.assert_allclose(steps.extrapolated(*path), limit, rtol=1e-12)
+    np.testing.assert_array_equal(steps.extrapolated(limit, limit, limit), limit)
+
+
+def test_extrapolation_needs_fewer_steps():
+    problem = problem_of("bound", evidence=100.0)
+    reached = []
+    for extrapolate in (False, True):
+        state = start_state(problem, learn_transitions=False)
+        evaluator = problem.evaluator(state)
+        with BlockMap(1) as blocks:
+            for _ in range(30):
+                steps.local_pass(problem, state, evaluator, blocks, extrapolate=extrapolate)
+            reached.append(steps.total_terms(problem, state, evaluator, blocks).elbo)
+            for _ in range(2000):
+                steps.local_pass(problem, state, evaluator, blocks)
+            limit = steps.total_terms(problem, state, evaluator, blocks).elbo
+    plain, extrapolated = (limit - value for value in reached)
+    assert extrapolated < 0.1 * plain
 
 
 @pytest.mark.parametrize("method", METHODS)

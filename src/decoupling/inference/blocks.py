@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import cache
 from threading import Lock
 from typing import Any, Final, TypeVar
 
-from threadpoolctl import threadpool_info, threadpool_limits  # scikit-learn brings it
+import numpy as np
+from threadpoolctl import ThreadpoolController  # scikit-learn brings it
 
 Result = TypeVar("Result")
+
+# glibc hands freed memory back to the system, and every temporary would fault its pages in anew.
+# Once an array of this size was freed, it keeps twice as much: see M_MMAP_THRESHOLD in mallopt(3).
+_KEPT_BYTES: Final = 24 * 2**20
 
 
 class LinearAlgebraLimit:
@@ -34,7 +40,7 @@ class LinearAlgebraLimit:
         with self._lock:
             if self._inside == 0:
                 self._before = _linear_algebra_threads()
-                self._limits = threadpool_limits(1, user_api="blas")
+                self._limits = _controller().limit(limits=1, user_api="blas")
             self._inside += 1
 
     def __exit__(self, *exception: object) -> None:
@@ -44,8 +50,14 @@ class LinearAlgebraLimit:
                 self._limits.restore_original_limits()
 
 
+@cache
+def _controller() -> ThreadpoolController:
+    """Looked for once: the libraries of NumPy and SciPy are loaded by now, and looking is slow."""
+    return ThreadpoolController()
+
+
 def _linear_algebra_threads() -> int:
-    libraries = [x for x in threadpool_info() if x["user_api"] == "blas"]
+    libraries = _controller().select(user_api="blas").info()
     return max((int(x["num_threads"]) for x in libraries), default=1)
 
 
@@ -65,6 +77,7 @@ class BlockMap:
 
     def __enter__(self) -> BlockMap:
         """Start the threads."""
+        np.empty(_KEPT_BYTES, dtype=np.uint8)  # never written to, so it costs two system calls
         self._stack = ExitStack()
         self._stack.enter_context(_ONE_THREAD)
         self._map: Callable[..., Iterable[Any]] = map

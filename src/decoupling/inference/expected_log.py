@@ -22,7 +22,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import logsumexp, psi
+from scipy.special import logsumexp, psi, softmax
 
 from decoupling._typing import FloatArray, IntArray
 from decoupling._validation import check_count
@@ -30,7 +30,7 @@ from decoupling.inference import dirichlet
 from decoupling.inference.agreement import AgreementSeries, check_pair
 from decoupling.inference.dirichlet import DirichletRows, trigamma
 from decoupling.inference.exact_log import Exact
-from decoupling.inference.method import CoordinateMethod, Counts, Method, Slopes
+from decoupling.inference.method import CoordinateMethod, CoordinateRows, Method, Slopes
 from decoupling.transitions.prior import TransitionPrior
 
 # Below it a sum of products of exponentials has lost its digits.
@@ -88,53 +88,71 @@ class Bound(CoordinateMethod):
 
     def __init__(self, transitions: DirichletRows) -> None:
         super().__init__(transitions)
-        self._transition_logs = transitions.expected_log()  # (C, S)
-        self._label_shift = self._transition_logs.max(axis=0)  # (S,)
-        self._transition_weights = np.exp(self._transition_logs - self._label_shift)
+        self.transition_logs = transitions.expected_log()  # (C, S)
+        self.label_shift = self.transition_logs.max(axis=0)  # (S,)
+        self.transition_weights = np.exp(self.transition_logs - self.label_shift)
 
-    def value(self, class_concentration: FloatArray) -> FloatArray:
+    def rows(self, class_logs: FloatArray) -> BoundRows:
+        """Rows with these E[ln Y], (N, C)."""
+        return BoundRows(self, class_logs)
+
+
+class BoundRows(CoordinateRows):
+    """Some rows of Y under the bound.
+
+    Concentrations of 1e-3 have expected logarithms near -1000, whose exponentials are lost: such
+    entries are summed in the log domain.
+    """
+
+    def __init__(self, method: Bound, class_logs: FloatArray) -> None:
+        self._method = method
+        self._class_logs = class_logs
+        self._class_weights = np.exp(class_logs)  # (N, C)
+        self._mixture = self._class_weights @ method.transition_weights  # (N, S)
+        self._lost: tuple[IntArray, ...] | None = None
+        if self._mixture.min() < _UNDERFLOW:
+            self._lost = np.nonzero(self._mixture < _UNDERFLOW)
+            self._mixture[self._lost] = 1.0
+
+    def value(self) -> FloatArray:
         """E[ln X], (N, S)."""
-        class_logs = dirichlet.expected_log(class_concentration)
-        _, mixture = self._mixture(class_logs)
-        return self._logarithm(class_logs, mixture)
-
-    def counts(self, class_logs: FloatArray, weight: FloatArray) -> Counts:
-        """E[ln X] and the expected counts of classes and of transitions."""
-        class_weights, mixture = self._mixture(class_logs)
-        value = self._logarithm(class_logs, mixture)
-        lost = np.nonzero(mixture < _UNDERFLOW) if mixture.min() < _UNDERFLOW else None
-        if lost is not None:
-            mixture[lost] = np.inf
-        ratio = np.divide(weight, mixture, out=mixture)  # (N, S)
-        by_class = ratio @ self._transition_weights.T
-        by_class *= class_weights
-        by_transition = self._transition_weights * (class_weights.T @ ratio)
-        if lost is not None:
-            logs = self._joint_logs(class_logs, lost)
-            counts = np.exp(logs - value[lost][:, None]) * weight[lost][:, None]
-            np.add.at(by_class, lost[0], counts)
-            np.add.at(by_transition.T, lost[1], counts)
-        return Counts(value, by_class, by_transition)
-
-    def _mixture(self, class_logs: FloatArray) -> tuple[FloatArray, FloatArray]:
-        class_weights = np.exp(class_logs)
-        return class_weights, class_weights @ self._transition_weights
-
-    def _logarithm(self, class_logs: FloatArray, mixture: FloatArray) -> FloatArray:
-        # Concentrations of 1e-3 have expected logarithms near -1000, whose exponentials are lost:
-        # such entries are summed in the log domain.
-        underflow = mixture.min() < _UNDERFLOW
-        out = np.log(np.maximum(mixture, _UNDERFLOW) if underflow else mixture)
-        out += self._label_shift
-        if underflow:
-            lost = np.nonzero(mixture < _UNDERFLOW)
-            out[lost] = logsumexp(self._joint_logs(class_logs, lost), axis=1)
+        out: FloatArray = np.log(self._mixture)
+        out += self._method.label_shift
+        if self._lost is not None:
+            out[self._lost] = logsumexp(self._lost_logs(), axis=1)
         return out
 
-    def _joint_logs(self, class_logs: FloatArray, entries: tuple[IntArray, ...]) -> FloatArray:
-        """E[ln Y] + E[ln T] of every class for some (row, label) entries, (entries, C)."""
-        rows, labels = entries
-        return np.asarray(class_logs[rows] + self._transition_logs[:, labels].T)
+    def class_counts(self, weight: FloatArray) -> FloatArray:
+        """Expected counts of classes, (N, C), for ``weight`` (N, S)."""
+        out: FloatArray = self._ratio(weight) @ self._method.transition_weights.T
+        out *= self._class_weights
+        if self._lost is not None:
+            np.add.at(out, self._lost[0], self._lost_counts(weight))
+        return out
+
+    def transition_counts(self, weight: FloatArray) -> FloatArray:
+        """Expected counts of transitions, (C, S)."""
+        out: FloatArray = self._class_weights.T @ self._ratio(weight)
+        out *= self._method.transition_weights
+        if self._lost is not None:
+            np.add.at(out.T, self._lost[1], self._lost_counts(weight))
+        return out
+
+    def _ratio(self, weight: FloatArray) -> FloatArray:
+        out: FloatArray = weight / self._mixture
+        if self._lost is not None:
+            out[self._lost] = 0.0
+        return out
+
+    def _lost_counts(self, weight: FloatArray) -> FloatArray:
+        """Expected counts of each class from the lost entries, (entries, C)."""
+        return np.asarray(softmax(self._lost_logs(), axis=1) * weight[self._lost][:, None])
+
+    def _lost_logs(self) -> FloatArray:
+        """E[ln Y] + E[ln T] of every class for the lost entries, (entries, C)."""
+        assert self._lost is not None
+        rows, labels = self._lost
+        return np.asarray(self._class_logs[rows] + self._method.transition_logs[:, labels].T)
 
 
 class Taylor(Method):

@@ -33,14 +33,6 @@ class Evaluation(NamedTuple):
     transition_gradient: FloatArray
 
 
-class Counts(NamedTuple):
-    """E[ln X], (N, S), with the expected counts of classes (N, C) and of transitions (C, S)."""
-
-    value: FloatArray
-    by_class: FloatArray
-    by_transition: FloatArray
-
-
 class Method(ABC):
     """One way to evaluate E[ln X] for one distribution of T.
 
@@ -76,6 +68,22 @@ class Method(ABC):
         )
 
 
+class CoordinateRows(ABC):
+    """Some rows of Y as a `CoordinateMethod` sees them, from their E[ln Y] alone."""
+
+    @abstractmethod
+    def value(self) -> FloatArray:
+        """E[ln X], (N, S)."""
+
+    @abstractmethod
+    def class_counts(self, weight: FloatArray) -> FloatArray:
+        """Expected counts of classes, (N, C), for ``weight`` (N, S)."""
+
+    @abstractmethod
+    def transition_counts(self, weight: FloatArray) -> FloatArray:
+        """Expected counts of transitions, (C, S)."""
+
+
 class CoordinateMethod(Method):
     """A method that depends on the concentrations through E[ln Y] and E[ln T] alone.
 
@@ -85,13 +93,17 @@ class CoordinateMethod(Method):
     """
 
     @abstractmethod
-    def counts(self, class_logs: FloatArray, weight: FloatArray) -> Counts:
-        """E[ln X] and the expected counts, from E[ln Y] (N, C) and ``weight`` (N, S)."""
+    def rows(self, class_logs: FloatArray) -> CoordinateRows:
+        """Rows with these E[ln Y], (N, C)."""
+
+    def value(self, class_concentration: FloatArray) -> FloatArray:
+        """E[ln X], (N, S)."""
+        return self.rows(dirichlet.expected_log(class_concentration)).value()
 
     def slopes(self, class_concentration: FloatArray, weight: FloatArray) -> Slopes:
         """Gradients of ``sum(weight * E[ln X])``: the Fisher matrices times the counts."""
-        counts = self.counts(dirichlet.expected_log(class_concentration), weight)
+        rows = self.rows(dirichlet.expected_log(class_concentration))
         return Slopes(
-            dirichlet.fisher_product(class_concentration, counts.by_class),
-            self.transitions.fisher_product(counts.by_transition),
+            dirichlet.fisher_product(class_concentration, rows.class_counts(weight)),
+            self.transitions.fisher_product(rows.transition_counts(weight)),
         )

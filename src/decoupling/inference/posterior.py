@@ -221,7 +221,7 @@ def solve(
     ``full_prior`` has all the labels; ``problem`` only those that can be seen.
     """
     possible = full_prior.possible_labels
-    state = start_state(problem, learn_transitions=learn_transitions)
+    state = start_state(problem, learn_transitions=learn_transitions, n_threads=n_threads)
     if warm_start is not None:
         state.class_concentration[:] = warm_start.class_concentration
         if learn_transitions:

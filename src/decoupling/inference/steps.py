@@ -150,29 +150,65 @@ class LocalStatistics:
         )
 
 
-def local_pass(problem: Problem, state: State, method: Method, blocks: BlockMap) -> LocalStatistics:
-    """One natural step of every row of Y, in place, and the merged statistics."""
+def local_pass(
+    problem: Problem, state: State, method: Method, blocks: BlockMap, *, extrapolate: bool = False
+) -> LocalStatistics:
+    """Natural steps of every row of Y, in place, and the merged statistics."""
 
     def step(rows: slice) -> LocalStatistics:
         if isinstance(method, CoordinateMethod):
-            return coordinate_step(problem, state, method, rows)
+            return coordinate_step(problem, state, method, rows, extrapolate=extrapolate)
         return checked_step(problem, state, method, rows)
 
     return reduce(LocalStatistics.merge, blocks(step, problem.blocks()))
 
 
 def coordinate_step(
-    problem: Problem, state: State, method: CoordinateMethod, rows: slice
+    problem: Problem,
+    state: State,
+    method: CoordinateMethod,
+    rows: slice,
+    *,
+    extrapolate: bool = False,
 ) -> LocalStatistics:
-    """Full step of a block, in place: Pi <- gamma + expected counts."""
-    weight, concentration = problem.weight(rows), state.class_concentration[rows]
+    """Full step of a block, in place: Pi <- gamma + expected counts.
+
+    With ``extrapolate`` the step is taken from further ahead, row by row: from where two steps seem
+    to lead if the bound is no lower there, else from one step ahead.
+    """
+    gamma, weight = problem.class_prior, problem.weight(rows)
+    concentration = state.class_concentration[rows]
     logs = dirichlet.expected_log(concentration)
-    value, by_class, by_transition = method.counts(logs, weight)
-    prior, entropy = elbo.class_rows(concentration, logs, problem.class_prior)
-    likelihood = elbo.likelihood_rows(value, weight)
-    np.add(by_class, problem.class_prior, out=concentration)
-    before = Terms(float(likelihood.sum()), float(prior.sum()), float(entropy.sum()))
-    return LocalStatistics(before, by_transition)
+    seen = method.rows(logs)
+    terms = _terms_from(problem, seen.value(), concentration, logs, weight)
+    if extrapolate:
+        once = seen.class_counts(weight) + gamma
+        once_logs = dirichlet.expected_log(once)
+        twice = method.rows(once_logs).class_counts(weight) + gamma
+        ahead = np.maximum(extrapolated(concentration, once, twice), gamma)
+        logs = dirichlet.expected_log(ahead)
+        ahead_terms = _terms_from(problem, method.rows(logs).value(), ahead, logs, weight)
+        higher = dirichlet.row_sum(ahead_terms) >= dirichlet.row_sum(terms)
+        seen = method.rows(np.where(higher[:, None], logs, once_logs))
+    np.add(seen.class_counts(weight), gamma, out=concentration)
+    return LocalStatistics(Terms(*terms.sum(axis=0).tolist()), seen.transition_counts(weight))
+
+
+def extrapolated(start: FloatArray, once: FloatArray, twice: FloatArray) -> FloatArray:
+    r"""Where the steps of each row lead, guessed from two of them, (n, C).
+
+    Steps that shrink by a constant factor lead to :math:`x_0 + 2 a r + a^2 v`, with the first step
+    r, the change v of the second, and :math:`a = |r| / |v|`: the squared iterative method of
+    Varadhan and Roland (2008). It may overshoot, so the caller checks. a = 1 is ``twice``.
+    """
+    first = once - start
+    change = twice - once
+    change -= first
+    squares = dirichlet.row_sum(change * change)
+    # A row that stands still has no change; its length does not matter.
+    length = np.sqrt(dirichlet.row_sum(first * first) / np.where(squares > 0, squares, np.inf))
+    length = np.maximum(length, 1.0)[:, None]
+    return np.asarray(start + 2.0 * length * first + length**2 * change)
 
 
 def checked_step(problem: Problem, state: State, method: Method, rows: slice) -> LocalStatistics:
@@ -197,10 +233,20 @@ def _row_terms(
     problem: Problem, method: Method, concentration: FloatArray, weight: FloatArray
 ) -> FloatArray:
     """Likelihood, prior and entropy of each row, (n, 3)."""
-    likelihood = elbo.likelihood_rows(method.value(concentration), weight)
     logs = dirichlet.expected_log(concentration)
+    return _terms_from(problem, method.value(concentration), concentration, logs, weight)
+
+
+def _terms_from(
+    problem: Problem,
+    value: FloatArray,
+    concentration: FloatArray,
+    logs: FloatArray,
+    weight: FloatArray,
+) -> FloatArray:
+    """The same from E[ln X], the ``value``, and E[ln Y], the ``logs``."""
     prior, entropy = elbo.class_rows(concentration, logs, problem.class_prior)
-    return np.stack([likelihood, prior, entropy], axis=1)
+    return np.stack([elbo.likelihood_rows(value, weight), prior, entropy], axis=1)
 
 
 def _backtrack_rows(
