@@ -427,3 +427,37 @@ def test_few_rows(n_rows):
 def test_convergence_warning_is_the_one_of_scikit_learn():
     with pytest.warns(ConvergenceWarning):
         infer(GOOD, PRIOR, max_iter=1)
+
+
+# Weights of rows
+
+
+@pytest.mark.parametrize(
+    ("method", "optimiser"),
+    [("bound", "natural"), ("beta", "natural"), ("exact", "natural"), ("beta", "l-bfgs")],
+)
+def test_weights_are_repetitions(method, optimiser):
+    problem = random_problem(20)
+    count = np.random.default_rng(21).integers(0, 4, len(problem.label_proba))
+    options = {"expected_log": method, "optimiser": optimiser, "tol": 1e-8, "max_iter": 3000}
+    weighted = infer(
+        problem.label_proba, problem.concentration, sample_weight=count, block_size=7, **options
+    )
+    repeated = infer(problem.label_proba.repeat(count, axis=0), problem.concentration, **options)
+    np.testing.assert_allclose(weighted.transitions, repeated.transitions, atol=1e-4)
+    np.testing.assert_allclose(weighted.trace.elbo[0], repeated.trace.elbo[0], rtol=1e-9)
+    np.testing.assert_allclose(weighted.trace.elbo[-1], repeated.trace.elbo[-1], rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        ([1.0, 2.0], "one entry per row"),
+        ([1.0, -1.0, 1.0], "-1 at row 1 is not a finite number of 0 or more"),
+        ([1.0, np.nan, 1.0], "nan at row 1"),
+        ([0.0, 0.0, 0.0], "0 for every row"),
+    ],
+)
+def test_bad_weights_are_refused(weight, message):
+    with pytest.raises(ValueError, match=message):
+        infer(np.full((3, 2), 0.5), [[1.0, 1.0]], sample_weight=weight)

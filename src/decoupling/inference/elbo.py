@@ -70,7 +70,7 @@ def class_rows(
     return prior, entropy
 
 
-def class_constant(n_rows: int, class_prior: FloatArray) -> Terms:
+def class_constant(n_rows: float, class_prior: FloatArray) -> Terms:
     """- N ln B(gamma): the normaliser of p(Y | gamma) counts once per row."""
     return Terms(constant=-n_rows * float(dirichlet.log_normaliser(class_prior)))
 

@@ -8,7 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from decoupling._typing import FloatArray
-from decoupling._validation import check_count, check_evidence, check_label_proba, check_positive
+from decoupling._validation import (
+    as_float,
+    check_count,
+    check_evidence,
+    check_label_proba,
+    check_positive,
+    first_offence,
+)
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.expected_log import METHODS
 from decoupling.inference.optimise import OPTIMISERS, Callback
@@ -20,6 +27,8 @@ _AUTO_EVIDENCE = 100.0
 # A prior so many times stronger than all the evidence cannot be moved by it, while sums of its
 # logarithms would drown the rest of the bound in rounding: such a row counts as known.
 _KNOWN = 1e8
+# Weight of a row that counts for nothing.
+_NOTHING = 1e-100
 
 
 def infer(
@@ -37,6 +46,7 @@ def infer(
     tol: float = 1e-6,
     block_size: int | None = None,
     callback: Callback | None = None,
+    sample_weight: ArrayLike | None = None,
     warm_start: Posterior | None = None,
     n_threads: int | None = None,
 ) -> Posterior:
@@ -80,6 +90,9 @@ def infer(
     callback : callable, optional
         ``callback(iteration, terms)`` is called with the terms of the bound at the start and after
         every iteration; a true return value stops the run.
+    sample_weight : array-like (N,), optional
+        How many equal rows each row stands for: T is learned as if it stood there so often, while
+        its own class distribution is that of one row. 0: it adds nothing to T.
     warm_start : Posterior, optional
         Start from this posterior of the same rows.
     n_threads : int, optional
@@ -113,10 +126,11 @@ def infer(
     kappa_t = float(check_evidence("transition_evidence", transition_evidence))
     # One objective with one weight: T's own weight is a scale of its prior.
     scale = kappa / kappa_t if learn_transitions else 1.0
-    total_evidence = kappa * len(proba)
+    count = _check_sample_weight(sample_weight, len(proba))
+    total_evidence = kappa * float(np.broadcast_to(count, (len(proba),)).sum())
     rows = DirichletRows.from_prior(prior, scale, known_above=_KNOWN * total_evidence)
     gamma = _class_prior(class_prior, n_classes)
-    problem = make_problem(proba, weight, gamma, rows, expected_log, order, block_size)
+    problem = make_problem(proba, weight, gamma, rows, expected_log, order, block_size, count)
     _check_warm_start(warm_start, (len(proba), n_classes, n_labels))
     return solve(
         problem,
@@ -132,6 +146,23 @@ def infer(
         warm_start=warm_start,
         n_threads=n_threads,
     )
+
+
+def _check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
+    if sample_weight is None:
+        return np.array(1.0)
+    weight = as_float("sample_weight", sample_weight, ndim=1)
+    if weight.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight must have one entry per row, shape ({n_rows},); got {weight.shape}."
+        )
+    bad = ~(np.isfinite(weight) & (weight >= 0))
+    advice = "It counts equal rows: a finite number, 0 or more."
+    first_offence("sample_weight", weight, bad, "not a finite number of 0 or more", advice)
+    if not weight.any():
+        raise ValueError("sample_weight is 0 for every row: nothing is left to learn from.")
+    # So little of a row adds nothing, while its own step may still be divided by it.
+    return np.maximum(weight, _NOTHING)
 
 
 def _auto_evidence(evidence: str | ArrayLike) -> ArrayLike:

@@ -209,9 +209,9 @@ def total_gradient(
 
     def gradients(rows: slice) -> FloatArray:
         concentration = state.class_concentration[rows]
-        slopes = method.slopes(concentration, problem.weight(rows))
-        class_gradient[rows] = slopes.by_class
-        class_gradient[rows] += elbo.class_gradient(concentration, problem.class_prior)
+        slopes = method.slopes(concentration, problem.repeated(problem.weight(rows), rows))
+        own = elbo.class_gradient(concentration, problem.class_prior)
+        class_gradient[rows] = slopes.by_class + problem.repeated(own, rows)
         return slopes.by_transition
 
     start = elbo.transition_gradient(state.transitions, problem.transition_prior)

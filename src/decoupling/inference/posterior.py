@@ -178,6 +178,7 @@ def make_problem(
     method: str,
     order: int,
     block_size: int | None = None,
+    multiplicity: FloatArray | None = None,
 ) -> Problem:
     """The problem restricted to the labels that some class can emit.
 
@@ -196,8 +197,9 @@ def make_problem(
         transition_prior = transition_prior.columns(possible)
     n_classes, n_labels = transition_prior.parameters.shape
     size = default_block_size(n_classes, n_labels) if block_size is None else block_size
+    count = np.array(1.0) if multiplicity is None else multiplicity
     return Problem(
-        label_proba, possible, evidence, class_prior, transition_prior, method, order, size
+        label_proba, possible, evidence, class_prior, transition_prior, method, order, size, count
     )
 
 

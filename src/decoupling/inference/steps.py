@@ -8,7 +8,7 @@ without the interpreter's lock; the answer depends neither on their size nor on 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Final
 
@@ -32,6 +32,7 @@ _GROWTH: Final = 1.25
 _SHRINK: Final = 0.1
 # A fall of this size, relative to the objective, is rounding.
 _ROUNDING: Final = 1e-13
+_ALL_ROWS: Final = slice(None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +55,8 @@ class Problem:
         How E[ln X] is evaluated.
     block_size : int
         Rows per block.
+    multiplicity : array () or (N,)
+        How many equal rows a row stands for.
     """
 
     label_proba: AnyArray
@@ -64,6 +67,7 @@ class Problem:
     method: str
     order: int
     block_size: int
+    multiplicity: FloatArray = field(default_factory=lambda: np.array(1.0))
 
     def blocks(self) -> list[slice]:
         """Slices of rows."""
@@ -76,21 +80,36 @@ class Problem:
         if not self.labels.all():
             block = block[:, self.labels]
         block = np.ascontiguousarray(block, dtype=np.float64)
-        evidence = self.evidence if self.evidence.ndim == 0 else self.evidence[rows]
-        scale = evidence / dirichlet.row_sum(block)
+        scale = _of_rows(self.evidence, rows) / dirichlet.row_sum(block)
         return block * scale[:, None]
+
+    def repeated(self, values: FloatArray, rows: slice = _ALL_ROWS) -> FloatArray:
+        """Values of these rows, (n, ...), times how often each row stands there."""
+        if self.multiplicity.ndim == 0:
+            return values * self.multiplicity
+        count = self.multiplicity[rows]
+        return values * count.reshape(-1, *[1] * (values.ndim - 1))
+
+    @property
+    def n_rows(self) -> float:
+        """Number of rows, each as often as it stands there."""
+        return float(np.broadcast_to(self.multiplicity, (len(self.label_proba),)).sum())
 
     @property
     def total_evidence(self) -> float:
         """Number of observations in all."""
-        n_rows = len(self.label_proba)
-        return float(np.broadcast_to(self.evidence, (n_rows,)).sum())
+        per_row = np.broadcast_to(self.evidence, (len(self.label_proba),))
+        return float(self.repeated(per_row).sum())
 
     def evaluator(self, state: State) -> Method:
         """E[ln X] for the state's distribution of T, ready for its rows of Y."""
         method = make_method(self.method, state.transitions, self.order)
         method.prepare(state.class_concentration)
         return method
+
+
+def _of_rows(values: FloatArray, rows: slice) -> FloatArray:
+    return values if values.ndim == 0 else values[rows]
 
 
 def default_block_size(n_classes: int, n_labels: int) -> int:
@@ -191,7 +210,8 @@ def coordinate_step(
         higher = dirichlet.row_sum(ahead_terms) >= dirichlet.row_sum(terms)
         seen = method.rows(np.where(higher[:, None], logs, once_logs))
     np.add(seen.class_counts(weight), gamma, out=concentration)
-    return LocalStatistics(Terms(*terms.sum(axis=0).tolist()), seen.transition_counts(weight))
+    before = Terms(*problem.repeated(terms, rows).sum(axis=0).tolist())
+    return LocalStatistics(before, seen.transition_counts(problem.repeated(weight, rows)))
 
 
 def extrapolated(start: FloatArray, once: FloatArray, twice: FloatArray) -> FloatArray:
@@ -219,9 +239,10 @@ def checked_step(problem: Problem, state: State, method: Method, rows: slice) ->
     assert state.backtracking is not None
     weight, concentration = problem.weight(rows), state.class_concentration[rows]
     row_terms, row_step = state.backtracking.row_terms[rows], state.backtracking.row_step[rows]
-    before = Terms(*row_terms.sum(axis=0).tolist())
-    slopes = method.slopes(concentration, weight)
-    direction = dirichlet.fisher_solve(concentration, slopes.by_class)
+    before = Terms(*problem.repeated(row_terms, rows).sum(axis=0).tolist())
+    slopes = method.slopes(concentration, problem.repeated(weight, rows))
+    by_class = slopes.by_class / _of_rows(problem.multiplicity, rows)[..., None]
+    direction = dirichlet.fisher_solve(concentration, by_class)
     direction += problem.class_prior
     direction -= concentration
     length = np.minimum(row_step, longest_step(concentration, direction, method.bounds))
@@ -325,14 +346,15 @@ def global_step(
     assert notes is not None
     target = prior.parameters + old.fisher_solve(statistic)
     direction = np.where(old.known[:, None], 0.0, target - old.parameters)
-    current = Terms(float(notes.row_terms[:, 0].sum())) + elbo.transition_terms(old, prior)
+    current = Terms(float(problem.repeated(notes.row_terms[:, 0]).sum()))
+    current += elbo.transition_terms(old, prior)
     floor = current.elbo - _ROUNDING * (1.0 + abs(current.likelihood) + abs(current.prior))
     length = min(notes.transition_step, float(longest_step(old.parameters, direction).min()))
     for _ in range(_HALVINGS):
         state.transitions = old.replace(old.parameters + length * direction)
         trial = problem.evaluator(state)
         likelihood = row_likelihood(problem, state, trial, blocks)
-        terms = Terms(float(likelihood.sum())) + elbo.transition_terms(state.transitions, prior)
+        terms = Terms(float(problem.repeated(likelihood).sum())) + elbo.transition_terms(state.transitions, prior)
         if terms.elbo >= floor:
             notes.row_terms[:, 0] = likelihood
             notes.transition_step = min(1.0, _GROWTH * length)
@@ -367,12 +389,13 @@ def total_terms(problem: Problem, state: State, method: Method, blocks: BlockMap
 
     def terms(rows: slice) -> Terms:
         concentration, weight = state.class_concentration[rows], problem.weight(rows)
-        return Terms(*_row_terms(problem, method, concentration, weight).sum(axis=0).tolist())
+        by_row = problem.repeated(_row_terms(problem, method, concentration, weight), rows)
+        return Terms(*by_row.sum(axis=0).tolist())
 
     return sum(blocks(terms, problem.blocks()), shared_terms(problem, state))
 
 
 def shared_terms(problem: Problem, state: State) -> Terms:
     """Terms that do not belong to a row: those of T, and the constants."""
-    constant = elbo.class_constant(len(problem.label_proba), problem.class_prior)
+    constant = elbo.class_constant(problem.n_rows, problem.class_prior)
     return constant + elbo.transition_terms(state.transitions, problem.transition_prior)
