@@ -354,7 +354,9 @@ def global_step(
         state.transitions = old.replace(old.parameters + length * direction)
         trial = problem.evaluator(state)
         likelihood = row_likelihood(problem, state, trial, blocks)
-        terms = Terms(float(problem.repeated(likelihood).sum())) + elbo.transition_terms(state.transitions, prior)
+        terms = Terms(float(problem.repeated(likelihood).sum())) + elbo.transition_terms(
+            state.transitions, prior
+        )
         if terms.elbo >= floor:
             notes.row_terms[:, 0] = likelihood
             notes.transition_step = min(1.0, _GROWTH * length)

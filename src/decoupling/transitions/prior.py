@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from decoupling._typing import BoolArray, FloatArray
 from decoupling._validation import SUM_TOLERANCE, as_float, first_offence, frozen
+from decoupling.transitions._rates import (
+    Names,
+    Rates,
+    as_names,
+    check_labelled,
+    check_names,
+    check_noise,
+    check_rates,
+    check_shares,
+    uniform_noise,
+)
+from decoupling.transitions.tasks import Task, custom
 
 
 @dataclass(frozen=True, eq=False, init=False, slots=True)
@@ -20,6 +33,19 @@ class TransitionPrior:
 
     independently for each class c; T_cs = p(label s | class c). The concentrations are called A in
     the paper.
+
+    There is a constructor for each labelling task, which states its mean in terms of the rates
+
+    .. math::
+
+        \rho_c = p(\mathrm{labelled} \mid c), \qquad
+        \epsilon_c = p(\mathrm{wrong} \mid c, \mathrm{labelled}),
+
+    its arguments `labelled`, above 0, and `noise`. Each is a number, one per class, or a mapping
+    {class: rate}; exactly 0 or 1 is a certainty. Labels are unlabelled, None, then the names of the
+    classes; where all classes are always labelled there is no unlabelled. `strength` is an
+    equivalent sample size, roughly: at 10 the rates are trusted like those among 10 samples of each
+    class seen with their labels. Rows with a single possible label are known.
 
     Parameters
     ----------
@@ -57,28 +83,151 @@ class TransitionPrior:
         mean: ArrayLike,
         strength: ArrayLike,
         *,
-        classes: Sequence[Hashable] | None = None,
-        labels: Sequence[Hashable] | None = None,
+        classes: Names | None = None,
+        labels: Names | None = None,
     ) -> None:
         rows = _check_mean(mean)
         n_classes, n_labels = rows.shape
         object.__setattr__(self, "mean", frozen(rows))
         object.__setattr__(self, "strength", frozen(_check_strength(strength, n_classes)))
-        object.__setattr__(self, "classes", _check_names("classes", classes, n_classes))
-        object.__setattr__(self, "labels", _check_names("labels", labels, n_labels))
+        object.__setattr__(self, "classes", check_names("classes", classes, n_classes, "mean"))
+        object.__setattr__(self, "labels", check_names("labels", labels, n_labels, "mean"))
 
     @classmethod
     def from_concentration(
-        cls,
-        concentration: ArrayLike,
-        *,
-        classes: Sequence[Hashable] | None = None,
-        labels: Sequence[Hashable] | None = None,
+        cls, concentration: ArrayLike, *, classes: Names | None = None, labels: Names | None = None
     ) -> TransitionPrior:
         """Prior with these Dirichlet concentrations, shape (C, S); zeros are impossible labels."""
         rows = check_concentration("transitions", concentration)
         total = rows.sum(axis=1)
         return cls(rows / total[:, None], total, classes=classes, labels=labels)
+
+    @classmethod
+    def supervised(cls, classes: Names) -> TransitionPrior:
+        r"""Every sample has the label of its class, :math:`T = I`, known."""
+        names = as_names("classes", classes)
+        return cls(np.eye(len(names)), np.inf, classes=names, labels=names)
+
+    @classmethod
+    def semi_supervised(
+        cls, classes: Names, labelled: Rates = 0.1, *, strength: ArrayLike = 10.0
+    ) -> TransitionPrior:
+        r"""A sample has the label of its class, or none.
+
+        .. math:: E[T_{c,\mathrm{unlabelled}}] = 1 - \rho_c, \qquad E[T_{cc}] = \rho_c
+        """
+        names = as_names("classes", classes)
+        rates = check_labelled(labelled, names)
+        return cls._from_rates(rates, np.eye(len(names)), strength, names, names)
+
+    @classmethod
+    def positive_unlabelled(
+        cls,
+        labelled: Rates = 0.2,
+        positive: Hashable = 1,
+        negative: Hashable = 0,
+        *,
+        strength: ArrayLike = 10.0,
+    ) -> TransitionPrior:
+        r"""Some positives are labelled, no negatives; `labelled` is the rate of the positives.
+
+        .. math:: E[T] = \begin{pmatrix} 1 & 0 \\ 1 - \rho & \rho \end{pmatrix}
+
+        Rows are negative (known), positive; columns unlabelled, positive.
+        """
+        return cls.multi_positive_unlabelled([positive], negative, labelled, strength=strength)
+
+    @classmethod
+    def multi_positive_unlabelled(
+        cls,
+        positives: Names,
+        negative: Hashable = "negative",
+        labelled: Rates = 0.2,
+        *,
+        noise: Rates = 0.0,
+        strength: ArrayLike = 10.0,
+    ) -> TransitionPrior:
+        r"""Some samples of the M positive classes are labelled, none of the negative class.
+
+        .. math::
+
+            E[T_{c,\mathrm{unlabelled}}] = 1 - \rho_c, \qquad E[T_{cc}] = \rho_c (1 - \epsilon_c),
+            \qquad E[T_{cs}] = \rho_c \epsilon_c / (M - 1) \quad (s \ne c)
+
+        for positive classes c and s. The negative class is the first, always unlabelled (known);
+        `labelled` and `noise` are those of the positive classes.
+        """
+        names = as_names("positives", positives)
+        rates = np.append(0.0, check_labelled(labelled, names))
+        given_label = np.vstack([np.zeros(len(names)), uniform_noise(noise, names)])
+        return cls._from_rates(rates, given_label, strength, (negative, *names), names)
+
+    @classmethod
+    def noisy(
+        cls,
+        classes: Names,
+        noise: Rates = 0.2,
+        labelled: Rates = 1.0,
+        *,
+        strength: ArrayLike = 10.0,
+    ) -> TransitionPrior:
+        r"""Labels may be wrong, all wrong labels of a class being equally likely.
+
+        .. math::
+
+            E[T_{c,\mathrm{unlabelled}}] = 1 - \rho_c, \qquad E[T_{cc}] = \rho_c (1 - \epsilon_c),
+            \qquad E[T_{cs}] = \rho_c \epsilon_c / (C - 1) \quad (s \ne c)
+        """
+        names = as_names("classes", classes)
+        rates = check_labelled(labelled, names)
+        return cls._from_rates(rates, uniform_noise(noise, names), strength, names, names)
+
+    @classmethod
+    def class_conditional_noise(
+        cls, classes: Names, noise: ArrayLike, labelled: Rates = 1.0, *, strength: ArrayLike = 10.0
+    ) -> TransitionPrior:
+        r"""Labels may be wrong in a way that depends on the class.
+
+        .. math:: E[T_{c,\mathrm{unlabelled}}] = 1 - \rho_c, \qquad E[T_{cs}] = \rho_c K_{cs}
+
+        where `noise` is :math:`K_{cs} = p(s \mid c, \mathrm{labelled})`, shape (C, C): either with
+        rows that sum to 1, or with zeros on the diagonal, which is then the rest of each row.
+        """
+        names = as_names("classes", classes)
+        rates = check_labelled(labelled, names)
+        return cls._from_rates(rates, check_noise(noise, len(names)), strength, names, names)
+
+    @classmethod
+    def complementary(
+        cls, classes: Names, *, labelled: Rates = 1.0, strength: ArrayLike = 10.0
+    ) -> TransitionPrior:
+        r"""A label says what the sample is not: any class but its own.
+
+        .. math::
+
+            E[T_{c,\mathrm{unlabelled}}] = 1 - \rho_c, \qquad E[T_{cc}] = 0,
+            \qquad E[T_{cs}] = \rho_c / (C - 1) \quad (s \ne c)
+        """
+        return cls.noisy(classes, 1.0, labelled, strength=strength)
+
+    @classmethod
+    def _from_rates(
+        cls,
+        labelled: FloatArray,
+        given_label: FloatArray,
+        strength: ArrayLike,
+        classes: tuple[Hashable, ...],
+        labels: tuple[Hashable, ...],
+    ) -> TransitionPrior:
+        """Prior with the mean p(labelled | c) p(s | c, labelled), and the rest unlabelled."""
+        mean = labelled[:, None] * given_label
+        if (labelled < 1).any():
+            mean = np.column_stack([1 - labelled, mean])
+            labels = (None, *labels)
+        strengths = _check_strength(strength, len(classes))
+        # One possible label has nothing to learn.
+        strengths[np.count_nonzero(mean, axis=1) == 1] = np.inf
+        return cls(mean, strengths, classes=classes, labels=labels)
 
     @property
     def known(self) -> BoolArray:
@@ -91,6 +240,57 @@ class TransitionPrior:
         with np.errstate(invalid="ignore"):
             product = self.mean * self.strength[:, None]
         return np.where(self.mean == 0.0, 0.0, product)
+
+    @property
+    def task(self) -> Task:
+        """The pattern of possible transitions, with nothing tied."""
+        return custom(self.mean > 0, self.classes, self.labels)
+
+    def predictive(self, class_balance: Rates | None = None) -> FloatArray:
+        r"""Label frequencies that the prior expects, (S,).
+
+        .. math:: E[p(s)] = \sum_c b_c \, E[T_{cs}]
+
+        with b the `class_balance`: one share per class or {class: share}, uniform by default.
+        """
+        n_classes = len(self.classes)
+        balance = np.full(n_classes, 1 / n_classes)
+        if class_balance is not None:
+            balance = check_rates("class_balance", class_balance, self.classes)
+        if abs(balance.sum() - 1) > SUM_TOLERANCE:
+            raise ValueError(f"class_balance must sum to 1; its sum is {balance.sum():.6g}.")
+        return np.asarray(balance / balance.sum() @ self.mean)
+
+    def describe(
+        self, labels: Mapping[Any, float] | None = None, class_balance: Rates | None = None
+    ) -> str:
+        """Table of the label frequencies that the prior expects, beside those in the data.
+
+        Parameters
+        ----------
+        labels : mapping {label: count or frequency}, optional
+            The labels in the data; None is unlabelled, and a label that is not there counts 0.
+        class_balance : sequence or mapping {class: share}, optional
+            Shares of the classes; uniform by default.
+
+        Examples
+        --------
+        >>> prior = TransitionPrior.semi_supervised(["cat", "dog"], labelled=0.3)
+        >>> print(prior.describe({None: 150, "cat": 10, "dog": 40}))
+        label       expected  observed
+        unlabelled    70.00%    75.00%
+        cat           15.00%     5.00%
+        dog           15.00%    20.00%
+        """
+        columns = {"expected": self.predictive(class_balance)}
+        if labels is not None:
+            columns["observed"] = check_shares("labels", labels, self.labels)
+        names = ["unlabelled" if label is None else str(label) for label in self.labels]
+        width = max(map(len, ["label", *names]))
+        lines = ["  ".join([f"{'label':{width}}", *columns])]
+        for name, *shares in zip(names, *columns.values(), strict=True):
+            lines.append("  ".join([f"{name:{width}}", *(f"{share:8.2%}" for share in shares)]))
+        return "\n".join(lines)
 
 
 def check_concentration(name: str, values: ArrayLike) -> FloatArray:
@@ -158,13 +358,3 @@ def _check_strength(strength: ArrayLike, n_classes: int) -> FloatArray:
         "It is an equivalent number of labelled samples per class; inf means known.",
     )
     return values
-
-
-def _check_names(name: str, names: Sequence[Hashable] | None, size: int) -> tuple[Hashable, ...]:
-    result = tuple(range(size)) if names is None else tuple(names)
-    if len(result) != size:
-        raise ValueError(f"{name} must have {size} entries to match mean; got {len(result)}.")
-    if len(set(result)) != size:
-        twice = sorted({str(n) for n in result if result.count(n) > 1})
-        raise ValueError(f"{name} must be distinct; repeated: {', '.join(twice)}.")
-    return result

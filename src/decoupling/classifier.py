@@ -1,0 +1,414 @@
+"""DecouplingClassifier: a thin shell over label model, transition prior, inference, retraining."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable
+from typing import Any, Final, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import check_consistent_length, check_random_state, get_tags
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    _routing_enabled,
+    process_routing,
+)
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from decoupling._typing import AnyArray, FloatArray, IntArray
+from decoupling._validation import check_count
+from decoupling.inference.infer import infer
+from decoupling.label_model import (
+    Fold,
+    LabelModel,
+    Training,
+    as_rows,
+    check_weights,
+    fit_label_model,
+    make_folds,
+    prefit_label_model,
+    warn_if_by_heart,
+)
+from decoupling.labels import encode_labels, read_labels
+from decoupling.retraining import Retrained, label_conditional, retrain
+from decoupling.transitions._rates import check_rates
+from decoupling.transitions.choice import choose_task, class_array, encode
+from decoupling.transitions.estimate import ENOUGH, first_transitions, with_rates
+from decoupling.transitions.prior import TransitionPrior
+from decoupling.transitions.tasks import Task
+
+# Classes move less than a tenth of a percent beyond this, while it halves the iterations.
+_TOLERANCE: Final = 1e-4
+# The share of a class may be off by so much before a warning is due.
+_BALANCE: Final = 0.1
+
+
+class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """Classifier for labels that are noisy, missing or one-sided.
+
+    It trains ``estimator`` on the labels as they are to get p(label | x), out of fold; infers
+    p(class | x) and the labelling process T = p(label | class) from it; and retrains ``estimator``
+    on the classes so found.
+
+    Parameters
+    ----------
+    estimator : classifier, optional
+        Anything with ``fit`` and ``predict_proba``; logistic regression by default.
+    task : str or TransitionPrior
+        How labels come about. "auto" decides by what is seen: with unlabelled rows and a single
+        label "positive-unlabelled", with unlabelled rows and several labels "semi-supervised" in
+        which a few labels may be wrong, without unlabelled rows "noisy". Or "supervised",
+        "semi-supervised", "positive-unlabelled", "multi-positive-unlabelled", "noisy",
+        "class-conditional-noise", "complementary"; or a `TransitionPrior`, which is then used as
+        it is.
+    negative : object
+        Name of the class that is never labelled, for the positive-unlabelled tasks. With labels
+        that are numbers or booleans the default stands for 0 or False (for the number below all
+        labels if 0 is one of them).
+    noise : float, array-like (C,), mapping or array-like (C, C), optional
+        p(wrong label | class, labelled): a number, one per class, or, for
+        "class-conditional-noise", p(label | class, labelled). By default it is estimated from rows
+        of which the classifier is sure: well where classes can be told apart, and too high where
+        they overlap, since a confusion of the classifier looks like one of the labeller.
+    labelled : float, array-like (C,) or mapping, optional
+        p(labelled | class): a number or one per class. By default it is estimated from the mean of
+        p(labelled | x) over the labelled rows, which is right if some samples of a class can be
+        told with certainty, and too low if none can.
+    class_prior : array-like (C,), optional
+        Expected share of each class. It is compared with the answer, and a warning given if they
+        differ much; it does not enter the inference, where it does harm.
+    evidence : "auto" or float
+        How many observations a row counts for; see `infer`.
+    expected_log, order
+        How the expected logarithm is evaluated; see `infer`.
+    learn_transitions : bool
+        If False T stays at its first estimate, or at the rates given.
+    cv : int, splitter, iterable, None or "prefit"
+        How p(label | x) is held out from the labels it is compared with: number of folds, or a
+        splitter or pairs of rows that hold out every row once. None predicts the rows that were
+        fitted (the paper). "prefit" takes ``estimator`` as fitted on the labels; there is no
+        retraining then.
+    calibrate : bool
+        Whether p(label | x) is calibrated on the labels.
+    rounds : int
+        Rounds of retraining on p(class | label, x); 0 is the paper. There is none where labels are
+        never wrong and every class has its own.
+    unlabelled : object, optional
+        Value that means unlabelled, such as -1, beside NaN, None and NA, which always do.
+    random_state : int, RandomState or None
+        Deals rows to folds.
+    n_jobs : int, optional
+        Fits at a time.
+    verbose : int
+        1 prints each step.
+
+    Attributes
+    ----------
+    classes_ : array (C,)
+        Names of the classes.
+    labels_ : tuple (S,)
+        Names of the labels, the columns of T; None is unlabelled.
+    transitions_ : array (C, S)
+        p(label | class).
+    label_proba_ : array (N, S)
+        p(label | x) of the training rows, out of fold.
+    class_proba_ : array (N, C)
+        p(class | x) of the training rows, out of fold.
+    label_conditional_proba_ : array (N, C)
+        p(class | label, x) of the training rows.
+    transduction_ : array (N,)
+        Its most probable class.
+    posterior_ : Posterior
+        What was inferred.
+    prior_ : TransitionPrior
+        What the inference was told of T.
+    task_ : Task
+        Which labels each class may get.
+    label_model_ : LabelModel
+        The fitted classifiers of p(label | x).
+    retrained_ : Retrained or None
+        The fitted classifiers of p(class | x).
+    observed_ : ObservedLabels
+        The labels that were given.
+    n_iter_ : int
+        Iterations of the inference.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    Half of the labels are missing, and some of the others are wrong:
+
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> rng = np.random.default_rng(0)
+    >>> given = np.where(rng.random(150) < 0.15, rng.integers(0, 3, 150), y).astype(float)
+    >>> given[rng.random(150) < 0.5] = np.nan
+    >>> clf = DecouplingClassifier(task="noisy", random_state=0).fit(X, given)
+    >>> float(np.mean(clf.transduction_ == y)) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        task: str | TransitionPrior = "auto",
+        negative: Hashable = "negative",
+        noise: Any = None,
+        labelled: Any = None,
+        class_prior: Any = None,
+        evidence: Any = "auto",
+        expected_log: str = "bound",
+        order: int = 2,
+        learn_transitions: bool = True,
+        cv: Any = 5,
+        calibrate: bool = True,
+        rounds: int = 2,
+        unlabelled: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.task = task
+        self.negative = negative
+        self.noise = noise
+        self.labelled = labelled
+        self.class_prior = class_prior
+        self.evidence = evidence
+        self.expected_log = expected_log
+        self.order = order
+        self.learn_transitions = learn_transitions
+        self.cv = cv
+        self.calibrate = calibrate
+        self.rounds = rounds
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+        """Learn classes and labelling from rows and the labels they were given.
+
+        Parameters
+        ----------
+        X : array-like, dataframe or sparse matrix (N, D)
+            Whatever the classifier takes.
+        y : array-like (N,)
+            Labels of any one type; NaN, None and NA mean unlabelled.
+        sample_weight : array-like (N,), optional
+            How many equal rows each row stands for.
+        **fit_params
+            Passed on to the ``fit`` of the classifier.
+        """
+        X = as_rows(X)
+        validate_data(self, X, skip_check_array=True)
+        self.observed_ = read_labels(y, unlabelled=self.unlabelled)
+        self.task_ = self._choose_task()
+        codes = encode(self.task_, y, unlabelled=self.unlabelled)
+        check_consistent_length(X, codes)
+        weight = check_weights(sample_weight, X)
+        counts = np.ones(len(codes)) if weight is None else weight
+        self.classes_ = class_array(self.task_, self.observed_.values)
+        self.labels_ = self.task_.labels
+        training = self._training(fit_params, weight)
+        self._say("p(label | x)")
+        self.label_model_ = self._fit_label_model(training, X, codes, weight)
+        self.label_proba_ = self.label_model_.proba
+        self.prior_ = self._transition_prior(codes, counts)
+        self._say("p(class | x) and p(label | class)")
+        self.posterior_ = infer(
+            self.label_proba_, self.prior_, sample_weight=weight, **self._inference()
+        )
+        self.n_iter_ = self.posterior_.trace.n_iter
+        self.transitions_ = self.posterior_.transitions
+        self.retrained_ = self._retrain(training, X, codes, counts)
+        self.class_proba_ = (self.retrained_ or self.posterior_).class_proba
+        self.label_conditional_proba_ = label_conditional(
+            self.class_proba_, self.transitions_, codes
+        )
+        self.transduction_ = self.classes_[self.label_conditional_proba_.argmax(axis=1)]
+        self._warn_of_failures(counts)
+        return self
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """p(class | x) of new rows, (N, C)."""
+        check_is_fitted(self)
+        X = as_rows(X)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        if self.retrained_ is not None:
+            return self.retrained_.predict(X)
+        return self.posterior_.predict(self.label_model_.predict(X)).class_proba
+
+    def predict(self, X: Any) -> AnyArray:
+        """Most probable class of new rows, (N,)."""
+        proba = self.predict_proba(X)
+        return np.asarray(self.classes_[proba.argmax(axis=1)])
+
+    def transition_interval(self, level: float = 0.9) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper ends of credible intervals for p(label | class), each (C, S)."""
+        check_is_fitted(self)
+        return self.posterior_.transition_interval(level)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._estimator())
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
+        return tags
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Say which metadata goes where: that of ``fit`` to the ``fit`` of the classifier."""
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        return MetadataRouter(owner=self).add(estimator=self._estimator(), method_mapping=mapping)
+
+    def _estimator(self) -> Any:
+        return LogisticRegression() if self.estimator is None else self.estimator
+
+    def _choose_task(self) -> Task:
+        if isinstance(self.task, TransitionPrior):
+            return self.task.task
+        noise = self.noise is not None and bool(np.any(_values(self.noise) != 0))
+        return choose_task(self.task, self.observed_, negative=self.negative, noise=noise)
+
+    def _training(self, fit_params: dict[str, Any], weight: FloatArray | None) -> Training:
+        params = fit_params
+        if _routing_enabled():
+            passed = dict(fit_params) if weight is None else {**fit_params, "sample_weight": weight}
+            params = dict(process_routing(self, "fit", **passed).estimator.fit)
+            params.pop("sample_weight", None)
+        return Training(self._estimator(), params, self.n_jobs)
+
+    def _fit_label_model(
+        self, training: Training, X: Any, codes: IntArray, weight: FloatArray | None
+    ) -> LabelModel:
+        n_labels, unlabelled = len(self.task_.labels), self.task_.has_unlabelled
+        options: dict[str, Any] = {
+            "n_labels": n_labels,
+            "has_unlabelled": unlabelled,
+            "calibrate": self.calibrate,
+        }
+        if isinstance(self.cv, str) and self.cv == "prefit":
+            columns = self._prefit_columns()
+            return prefit_label_model(training.estimator, X, codes, weight, columns, **options)
+        if self.cv is None:
+            everything = np.arange(len(codes))
+            folds = [Fold(everything, everything)]
+        else:
+            folds = make_folds(X, codes, self.cv, check_random_state(self.random_state))
+        constant = self.task_.rate_tied
+        model = fit_label_model(
+            training, X, codes, weight, folds, constant_rate=constant, **options
+        )
+        if self.cv is None:
+            warn_if_by_heart(model.raw, codes, codes >= int(unlabelled))
+        return model
+
+    def _prefit_columns(self) -> IntArray:
+        """Column of p(label | x) of each class of the fitted classifier."""
+        check_is_fitted(self.estimator)
+        codes = encode_labels(
+            self.estimator.classes_, self.observed_.values, unlabelled=self.unlabelled
+        )
+        columns = codes + 1 if self.task_.has_unlabelled else codes
+        absent = [v for k, v in enumerate(self.observed_.values.tolist()) if k not in codes]
+        if absent:
+            raise ValueError(
+                f'cv="prefit": the classifier was not fitted on the labels {absent} of y; it knows '
+                f"{list(self.estimator.classes_)}."
+            )
+        return columns
+
+    def _transition_prior(self, codes: IntArray, counts: FloatArray) -> TransitionPrior:
+        """What the user said of T, or a first estimate, as strong as the rows of a class."""
+        if isinstance(self.task, TransitionPrior):
+            return self.task
+        model, task = self.label_model_, self.task_
+        mean, support = first_transitions(task, model.proba, model.raw, codes, counts)
+        self._warn_of_few(support)
+        mean = with_rates(task, mean, self.labelled, self.noise)
+        strength = np.full(len(mean), counts.sum() / len(mean))
+        strength[np.count_nonzero(mean, axis=1) == 1] = np.inf
+        return TransitionPrior(mean, strength, classes=task.classes, labels=task.labels)
+
+    def _inference(self) -> dict[str, Any]:
+        return {
+            "evidence": self.evidence,
+            "expected_log": self.expected_log,
+            "order": self.order,
+            "learn_transitions": self.learn_transitions,
+            "tol": _TOLERANCE,
+        }
+
+    def _retrain(
+        self, training: Training, X: Any, codes: IntArray, counts: FloatArray
+    ) -> Retrained | None:
+        """Rounds of retraining, unless the labels are as good as classes."""
+        check_count("rounds", self.rounds, least=0)
+        folds = self.label_model_.folds
+        as_good = self.task_.clean and self.task_.complete
+        if self.rounds == 0 or not folds or as_good:
+            return None
+        self._say(f"{self.rounds} rounds of retraining")
+        proba, transitions = self.posterior_.class_proba, self.transitions_
+        return retrain(
+            training, X, codes, counts, folds, self.task_, proba, transitions, self.rounds
+        )
+
+    def _say(self, step: str) -> None:
+        if self.verbose:
+            print(f"[DecouplingClassifier] {step}", flush=True)
+
+    def _warn_of_few(self, support: FloatArray) -> None:
+        has_label = self.task_.own >= 0
+        few = [
+            f"{name!r} ({n:.0f})"
+            for name, n, own in zip(self.task_.classes, support, has_label, strict=True)
+            if own and n < ENOUGH
+        ]
+        given = self.labelled is not None and (self.noise is not None or self.task_.clean)
+        if few and not given and self.observed_.counts.max() >= ENOUGH:
+            warnings.warn(
+                f"p(label | class) is estimated from fewer than {ENOUGH} rows for "
+                f"{', '.join(few)}: take it as a guess. If the rates are known pass labelled= and "
+                "noise=, or a TransitionPrior as task.",
+                UserWarning,
+                stacklevel=4,
+            )
+
+    def _warn_of_failures(self, counts: FloatArray) -> None:
+        """Signs that the answer may be wrong."""
+        top = np.bincount(self.class_proba_.argmax(axis=1), minlength=len(self.classes_))
+        nobody = [repr(name) for name, n in zip(self.task_.classes, top, strict=True) if n == 0]
+        if nobody:
+            warnings.warn(
+                f"No row has {', '.join(nobody)} as its most probable class: the inference may "
+                "have collapsed. Check the task and the rates, or give a TransitionPrior.",
+                UserWarning,
+                stacklevel=3,
+            )
+        if self.class_prior is None:
+            return
+        expected = check_rates("class_prior", self.class_prior, self.task_.classes)
+        found = counts @ self.label_conditional_proba_ / counts.sum()
+        off = np.abs(found - expected).max()
+        if off > _BALANCE:
+            worst = int(np.abs(found - expected).argmax())
+            warnings.warn(
+                f"Class {self.task_.classes[worst]!r} is expected in {expected[worst]:.1%} of the "
+                f"rows, and found in {found[worst]:.1%}: p(labelled | class) may be off. If it is "
+                "known pass it as labelled=.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+
+def _values(rates: Any) -> AnyArray:
+    """Rates of a number, a sequence or a mapping as an array."""
+    return np.asarray(list(rates.values()) if hasattr(rates, "keys") else rates, dtype=np.float64)

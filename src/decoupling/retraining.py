@@ -1,0 +1,202 @@
+"""Rounds of training on p(y|s,x): classes instead of labels.
+
+After the inference every row has a class distribution given its label and its features. Rows that
+can be trusted train the base classifier once more, now on classes; its out-of-fold prediction takes
+the place of p(y|x), and so on for a few rounds.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from sklearn.utils import _safe_indexing
+
+from decoupling._typing import FloatArray, IntArray
+from decoupling.label_model import Ensemble, Fold, Training, out_of_fold, tempered
+from decoupling.transitions.tasks import Task
+
+# Unlabelled rows take part if the probability of a class is at least this. Less is asked where some
+# class has no label of its own: it learns from unlabelled rows alone.
+_SURE: Final = 0.9
+_SURE_WITHOUT_LABEL: Final = 0.8
+# A class with less weight than this gets its most probable rows besides.
+_FEWEST: Final = 10.0
+# Copies of a row with less weight than this are not worth their time.
+_NEGLIGIBLE: Final = 0.01
+# Warn when fewer of the labelled rows are kept.
+_KEPT: Final = 0.6
+
+
+@dataclass(frozen=True, eq=False)
+class Retrained:
+    """The classifier of the last round.
+
+    Attributes
+    ----------
+    ensemble : Ensemble
+        Classifiers of the folds, over classes.
+    temperature : float
+        Softens their mean, 1 or more.
+    class_proba : array (N, C)
+        Out-of-fold p(y|x) of the training rows, softened.
+    """
+
+    ensemble: Ensemble
+    temperature: float
+    class_proba: FloatArray
+
+    def predict(self, X: Any) -> FloatArray:
+        """p(y|x) of new rows, (N, C)."""
+        return tempered(self.ensemble.predict(X), self.temperature)
+
+
+def retrain(
+    training: Training,
+    X: Any,
+    codes: IntArray,
+    weight: FloatArray,
+    folds: Sequence[Fold],
+    task: Task,
+    class_proba: FloatArray,
+    transitions: FloatArray,
+    rounds: int,
+) -> Retrained:
+    """Train on p(y|s,x), predict p(y|x) out of fold, and again.
+
+    Parameters
+    ----------
+    training : Training
+        The classifier and what its fits are given.
+    X, codes, weight, folds
+        Rows, the columns of their labels, their weights, and what is held out from what.
+    task : Task
+        Says which labels are whose.
+    class_proba : array (N, C)
+        p(y|x) to begin with.
+    transitions : array (C, S)
+        T.
+    rounds : int
+        How often; at least 1.
+    """
+    n_classes = len(task.classes)
+    for _ in range(rounds):
+        conditional = label_conditional(class_proba, transitions, codes)
+        trust = training_weights(task, conditional, codes, weight)
+        ensemble = fit_classes(training, X, trust, folds)
+        class_proba = out_of_fold(ensemble, X, folds, len(codes))
+    temperature = softening(class_proba, transitions, codes, weight)
+    _warn_if_few_kept(task, trust, codes, weight)
+    return Retrained(
+        Ensemble(ensemble.models, n_classes), temperature, tempered(class_proba, temperature)
+    )
+
+
+def label_conditional(
+    class_proba: FloatArray, transitions: FloatArray, codes: IntArray
+) -> FloatArray:
+    """p(y|s,x), (N, C), proportional to Y_ic T_cs with the row's own label s."""
+    joint = class_proba * transitions[:, codes].T
+    total = joint.sum(axis=1, keepdims=True)
+    # Where the classifier excludes every class that can have the label, the label alone decides.
+    alone = transitions[:, codes].T
+    joint = np.where(total > 0, joint, alone)
+    return np.asarray(joint / joint.sum(axis=1, keepdims=True))
+
+
+def training_weights(
+    task: Task, conditional: FloatArray, codes: IntArray, weight: FloatArray
+) -> FloatArray:
+    """How much each row counts as a member of each class, (N, C).
+
+    Of the rows that carry a class's label as many are kept as are expected to belong to it, the
+    most probable ones. Unlabelled rows count by their probabilities if one of them is large enough.
+    A class that is left with almost nothing gets its most probable other rows.
+    """
+    trust = np.zeros_like(conditional)
+    for c, own in enumerate(task.own):
+        rows = np.flatnonzero(codes == own) if own >= 0 else np.empty(0, dtype=np.int64)
+        expected = float(conditional[rows, c] @ weight[rows])
+        trust[rows, c] = keep_most_probable(conditional[rows, c], weight[rows], np.ceil(expected))
+    if task.has_unlabelled:
+        least = _SURE if task.complete else _SURE_WITHOUT_LABEL
+        sure = (codes == 0) & (conditional.max(axis=1) >= least)
+        trust[sure] = conditional[sure] * weight[sure, None]
+    return np.maximum(trust, _rescued(task, trust, conditional, codes, weight))
+
+
+def keep_most_probable(proba: FloatArray, weight: FloatArray, amount: float) -> FloatArray:
+    """Weights of the most probable rows, up to ``amount`` in all; the last may be kept in part."""
+    order = np.argsort(-proba, kind="stable")
+    before = np.cumsum(weight[order]) - weight[order]
+    kept = np.empty_like(weight)
+    kept[order] = np.clip(amount - before, 0.0, weight[order])
+    return kept
+
+
+def _rescued(
+    task: Task,
+    trust: FloatArray,
+    conditional: FloatArray,
+    codes: IntArray,
+    weight: FloatArray,
+) -> FloatArray:
+    """Most probable rows of the classes with almost no weight: half the expected number, (N, C)."""
+    out = np.zeros_like(trust)
+    others = codes == 0 if task.has_unlabelled else np.full(len(codes), True)
+    for c in np.flatnonzero(trust.sum(axis=0) < _FEWEST):
+        rows = np.flatnonzero(others)
+        expected = float(conditional[rows, c] @ weight[rows])
+        amount = max(0.5 * expected, _FEWEST)
+        out[rows, c] = keep_most_probable(conditional[rows, c], weight[rows], amount)
+    return out
+
+
+def fit_classes(training: Training, X: Any, trust: FloatArray, folds: Sequence[Fold]) -> Ensemble:
+    """Classifiers of the folds, fitted on every row as a member of each class that it may have."""
+    n_rows, n_classes = trust.shape
+    if training.takes_weights:
+        rows, classes = np.nonzero(trust > _NEGLIGIBLE)
+        weight: FloatArray | None = trust[rows, classes]
+    else:
+        rows = np.flatnonzero(trust.sum(axis=1) > 0.5)
+        classes, weight = trust[rows].argmax(axis=1), None
+    copies = [Fold(np.flatnonzero(np.isin(rows, fold.fit)), fold.predict) for fold in folds]
+    spread = Training(training.estimator, training.params_of(rows, n_rows), training.n_jobs)
+    return spread.ensemble(_safe_indexing(X, rows), classes, weight, copies, n_classes)
+
+
+def softening(
+    class_proba: FloatArray, transitions: FloatArray, codes: IntArray, weight: FloatArray
+) -> float:
+    r"""Temperature of 1 or more under which the labels are most likely.
+
+    Maximises :math:`\sum_i w_i \ln \sum_c \tilde Y_{ic} T_{c s_i}` with
+    :math:`\tilde Y_{ic} \propto Y_{ic}^{1 / temperature}`. Training on its own answers makes a
+    classifier too sure; it is never made surer than it is.
+    """
+    emits = transitions[:, codes].T  # (N, C): p(given label | class)
+
+    def loss(log_temperature: float) -> float:
+        soft = tempered(class_proba, float(np.exp(log_temperature)))
+        return -float(weight @ np.log(np.maximum((soft * emits).sum(axis=1), 1e-300)))
+
+    limit = float(np.log(20.0))
+    found = minimize_scalar(loss, bounds=(0.0, limit), method="bounded", options={"xatol": 1e-8})
+    return float(np.exp(found.x)) if found.fun < loss(0.0) else 1.0
+
+
+def _warn_if_few_kept(task: Task, trust: FloatArray, codes: IntArray, weight: FloatArray) -> None:
+    labelled = codes > 0 if task.has_unlabelled else np.full(len(codes), True)
+    share = float(trust[labelled].sum() / weight[labelled].sum())
+    if share < _KEPT:
+        warnings.warn(
+            f"Only {share:.0%} of the labelled rows were kept for retraining: so many labels look "
+            "wrong that little is left to learn from. Compare with rounds=0.",
+            UserWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,130 @@
+"""Arguments that go by name: the classes, and a rate for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from decoupling._typing import FloatArray
+from decoupling._validation import ROUNDING, SUM_TOLERANCE, as_float, first_offence
+
+Names: TypeAlias = Sequence[Hashable]
+Rates: TypeAlias = ArrayLike | Mapping[Any, float]
+
+
+def as_names(name: str, names: Names) -> tuple[Hashable, ...]:
+    """Names as a tuple of at least one; a string is one name, not a sequence of letters."""
+    if isinstance(names, str):
+        raise ValueError(f"{name} must be a sequence of names; for a single one use [{names!r}].")
+    result = tuple(names)
+    if not result:
+        raise ValueError(f"{name} is empty: at least one name is needed.")
+    return result
+
+
+def check_names(name: str, names: Names | None, size: int, like: str) -> tuple[Hashable, ...]:
+    """Distinct names for the axis of `size` entries of the array `like`; 0, 1, ... by default."""
+    result = tuple(range(size)) if names is None else tuple(names)
+    if len(result) != size:
+        raise ValueError(f"{name} must have {size} entries to match {like}; got {len(result)}.")
+    if len(set(result)) != size:
+        twice = sorted({str(n) for n in result if result.count(n) > 1})
+        raise ValueError(f"{name} must be distinct; repeated: {', '.join(twice)}.")
+    allowed = 1 if name == "labels" else 0
+    if None in result[allowed:]:
+        raise ValueError(
+            f"{name}: None at place {result.index(None)}. None is reserved for unlabelled, "
+            "which is the first of the labels and never a class."
+        )
+    return result
+
+
+def check_rates(name: str, values: Any, classes: Names) -> FloatArray:
+    """A rate in [0, 1] for each class, (C,): from a number, one per class, or {class: rate}."""
+    if hasattr(values, "keys"):  # a mapping; also a pandas Series, whose order may be any
+        values = by_name(name, values, classes)
+    several = np.ndim(values) > 0
+    rates = as_float(name, values if several else [values], ndim=1)
+    if several and len(rates) != len(classes):
+        raise ValueError(
+            f"{name} must be a number, one per class ({len(classes)}: "
+            f"{_listed(classes)}) or a mapping {{class: rate}}; got {len(rates)} values."
+        )
+    rates = np.array(np.broadcast_to(rates, len(classes)))
+    bad = np.flatnonzero(~((rates >= 0) & (rates <= 1)))
+    if len(bad):
+        raise ValueError(
+            f"{name}: {rates[bad[0]]:.6g} for class {classes[bad[0]]!r} is not a probability in "
+            f"[0, 1] ({len(bad)} such in all)."
+        )
+    return rates
+
+
+def by_name(name: str, values: Any, names: Names, default: float | None = None) -> list[Any]:
+    """Values of a mapping in the order of `names`; a missing one is refused or `default`."""
+    given = dict(values)
+    unknown = [key for key in given if key not in names]
+    missing = [key for key in names if key not in given] if default is None else []
+    if unknown or missing:
+        wrong = [f"unknown: {_listed(unknown)}"] * bool(unknown)
+        wrong += [f"missing: {_listed(missing)}"] * bool(missing)
+        raise ValueError(f"{name} must have the names {_listed(names)}; {'; '.join(wrong)}.")
+    return [given.get(key, default) for key in names]
+
+
+def _listed(names: Names) -> str:
+    return ", ".join(map(repr, names))
+
+
+def check_labelled(labelled: Rates, classes: Names) -> FloatArray:
+    """p(labelled | class), (C,), above 0."""
+    rates = check_rates("labelled", labelled, classes)
+    never = [repr(c) for c, rate in zip(classes, rates, strict=True) if rate == 0]
+    if never:
+        raise ValueError(
+            f"labelled: 0 for class {', '.join(never)}. A class that never gets a label cannot be "
+            "learned from labels; give a rate above 0, or make it the negative class of "
+            "multi_positive_unlabelled."
+        )
+    return rates
+
+
+def uniform_noise(noise: Rates, classes: Names) -> FloatArray:
+    """p(s | c, labelled), (C, C), with all wrong labels equally likely."""
+    rates = check_rates("noise", noise, classes)[:, None]
+    n_classes = len(classes)
+    if n_classes == 1 and rates[0, 0] > 0:
+        raise ValueError(f"Wrong labels need at least 2 classes; there is only {classes[0]!r}.")
+    return np.where(np.eye(n_classes, dtype=bool), 1 - rates, rates / max(n_classes - 1, 1))
+
+
+def check_noise(noise: ArrayLike, n_classes: int) -> FloatArray:
+    """p(s | c, labelled), (C, C), with the diagonal filled in if it is zero."""
+    rows = as_float("noise", noise, ndim=2)
+    if rows.shape != (n_classes, n_classes):
+        raise ValueError(f"noise must have shape ({n_classes}, {n_classes}); got {rows.shape}.")
+    advice = (
+        "Rows are p(label | class, labelled); with zeros on the diagonal, of wrong labels only."
+    )
+    bad = ~((rows >= 0) & (rows <= 1))
+    first_offence("noise", rows, bad, "not a probability in [0, 1]", advice)
+    total = rows.sum(axis=1)
+    if not np.diagonal(rows).any():
+        # What rounding leaves must not make an impossible label possible.
+        rows = rows + np.diag(np.where(1 - total > ROUNDING, 1 - total, 0.0))
+    off = np.abs(rows.sum(axis=1) - 1) > SUM_TOLERANCE
+    first_offence("noise", total, off, "the sum of a row that is not 1", advice)
+    return np.asarray(rows / rows.sum(axis=1, keepdims=True))
+
+
+def check_shares(name: str, values: Any, names: Names) -> FloatArray:
+    """Shares of the labels, (S,), from a mapping of counts or frequencies; a missing one is 0."""
+    counts = as_float(name, by_name(name, values, names, default=0.0), ndim=1)
+    bad = ~(np.isfinite(counts) & (counts >= 0))
+    first_offence(name, counts, bad, "not a count or a frequency", "They are at least 0.")
+    if not counts.any():
+        raise ValueError(f"{name}: all counts are 0; there is nothing to compare with.")
+    return np.asarray(counts / counts.sum())

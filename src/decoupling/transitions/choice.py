@@ -1,0 +1,155 @@
+"""The task that observed labels call for."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from decoupling._typing import IntArray
+from decoupling.labels import ObservedLabels, encode_labels
+from decoupling.transitions import tasks
+from decoupling.transitions.tasks import Task
+
+TASKS: Final = (
+    "auto",
+    "supervised",
+    "semi-supervised",
+    "positive-unlabelled",
+    "multi-positive-unlabelled",
+    "noisy",
+    "class-conditional-noise",
+    "complementary",
+)
+DEFAULT_NEGATIVE: Final = "negative"
+
+
+def choose_task(
+    name: str, observed: ObservedLabels, *, negative: Hashable = DEFAULT_NEGATIVE, noise: bool
+) -> Task:
+    """Task of this name over the labels observed; classes are sorted where they can be.
+
+    Parameters
+    ----------
+    name : str
+        One of `TASKS`. "auto" is positive-unlabelled if a single label and unlabelled rows are
+        seen, otherwise noisy, which is semi-supervised learning with a few wrong labels where rows
+        are unlabelled.
+    observed : ObservedLabels
+        The labels.
+    negative : hashable
+        Name of the class that is never labelled.
+    noise : bool
+        Whether labels may be wrong where the task alone would not say so.
+    """
+    labels = observed.values.tolist()
+    unlabelled = not bool(observed.labelled.all())
+    if name == "auto":
+        name = "positive-unlabelled" if unlabelled and len(labels) == 1 else "noisy"
+    if name not in TASKS:
+        raise ValueError(
+            f"task must be one of {', '.join(TASKS)} or a TransitionPrior; got {name!r}."
+        )
+    if name in ("positive-unlabelled", "multi-positive-unlabelled"):
+        _check_one_sided(name, observed)
+        task = tasks.multi_positive_unlabelled(labels, negative_name(labels, negative), noise)
+        return in_order(replace(task, name=name))
+    if len(labels) < 2:
+        raise ValueError(
+            f"y has only 1 class, {labels[0]!r}, and task {name!r} needs at least two. If other "
+            'rows are unlabelled, mark them with None or NaN: that is "positive-unlabelled".'
+        )
+    if name == "supervised":
+        if unlabelled:
+            raise ValueError(
+                f"y has {int((~observed.labelled).sum())} unlabelled rows, which a supervised task "
+                'does not have. Use task="semi-supervised".'
+            )
+        return tasks.noisy(labels) if noise else tasks.supervised(labels)
+    if name == "class-conditional-noise":
+        return tasks.class_conditional_noise(labels, unlabelled)
+    if name == "complementary":
+        return tasks.complementary(labels, unlabelled)
+    if name == "semi-supervised" and not noise:
+        return tasks.semi_supervised(labels) if unlabelled else tasks.supervised(labels)
+    return tasks.noisy(labels, unlabelled)
+
+
+def _check_one_sided(name: str, observed: ObservedLabels) -> None:
+    labels = observed.values.tolist()
+    if observed.labelled.all():
+        raise ValueError(
+            f"task {name!r} needs unlabelled rows, and every row of y has a label. Mark unlabelled "
+            "rows with None or NaN, or say which label means unlabelled, such as unlabelled=0."
+        )
+    if name == "positive-unlabelled" and len(labels) > 1:
+        counts = ", ".join(f"{v!r} ({n})" for v, n in zip(labels, observed.counts, strict=True))
+        raise ValueError(
+            f"task {name!r} has a single label, and y has {len(labels)}: {counts}. If one of them "
+            'means unlabelled pass it as unlabelled=...; else use "multi-positive-unlabelled".'
+        )
+
+
+def negative_name(labels: list[Hashable], negative: Hashable) -> Hashable:
+    """Name of the class that is never labelled, of the same type as the others if it is not given.
+
+    For booleans the other one; for numbers 0, or what lies below them all if 0 is taken.
+    """
+    if negative in labels:
+        raise ValueError(
+            f"The negative class is called {negative!r}, which is also a label in y. If it means "
+            f"unlabelled pass unlabelled={negative!r}; otherwise name it with negative=..."
+        )
+    if negative != DEFAULT_NEGATIVE:
+        return negative
+    if isinstance(labels[0], bool):
+        return not labels[0]
+    if isinstance(labels[0], int | float):
+        zero = type(labels[0])(0)
+        return zero if zero not in labels else min(labels) - 1  # type: ignore[operator, type-var]
+    return negative
+
+
+def in_order(task: Task) -> Task:
+    """The task with its classes sorted, as users of scikit-learn expect, if they can be."""
+    try:
+        order = sorted(range(len(task.classes)), key=lambda c: task.classes[c])  # type: ignore[arg-type, return-value]
+    except TypeError:
+        return task
+    classes = tuple(task.classes[c] for c in order)
+    return Task(
+        task.name, classes, task.labels, task.mask[order], task.own[order], task.tied[order]
+    )
+
+
+def encode(task: Task, y: object, *, unlabelled: Hashable = None) -> IntArray:
+    """Column of p(s|x) of each row's label, (N,)."""
+    names = task.labels[1:] if task.has_unlabelled else task.labels
+    codes = encode_labels(y, names, unlabelled=unlabelled)
+    if task.has_unlabelled:
+        return codes + 1
+    missing = codes < 0
+    if missing.any():
+        raise ValueError(
+            f"y has {int(missing.sum())} unlabelled rows (first: row {int(missing.argmax())}), and "
+            "the transition prior has no column for them. Give it one, called None."
+        )
+    return codes
+
+
+def class_array(task: Task, values: np.ndarray) -> np.ndarray:
+    """Names of the classes in the type of the labels, (C,)."""
+    names = np.asarray(task.classes)
+    if values.dtype.kind == "O" or len(names) != len(task.classes) or names.ndim != 1:
+        names = np.empty(len(task.classes), dtype=object)
+        names[:] = task.classes
+        return names
+    if values.dtype.kind == names.dtype.kind:
+        return names.astype(values.dtype) if values.dtype.kind in "biuf" else names
+    if {values.dtype.kind, names.dtype.kind} <= set("iuf"):
+        return names
+    out = np.empty(len(task.classes), dtype=object)
+    out[:] = task.classes
+    return out

@@ -1,0 +1,119 @@
+"""A first T from p(s|x) and the labels.
+
+No true class is needed: rows that carry a label, or of which the classifier is sure, stand in for
+the class of that label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+
+from decoupling._typing import FloatArray, IntArray
+from decoupling.transitions._rates import Rates, check_labelled, check_noise, uniform_noise
+from decoupling.transitions.tasks import Task, project
+
+# Rows of T estimated from fewer samples than this are hardly more than a guess.
+ENOUGH: Final = 30
+
+
+def carried_transitions(
+    task: Task, proba: FloatArray, codes: IntArray, weight: FloatArray
+) -> FloatArray:
+    r"""Mean of p(s|x) over the rows that carry a class's own label, (C, S), unprojected.
+
+    .. math:: T_c = \frac1{n_c} \sum_{i: s_i = own(c)} p(s | x_i)
+
+    The first estimator of Elkan and Noto (2008), for all labels at once. Right when no label is
+    wrong and classes do not overlap; wrongly labelled rows among the carriers blur it. A class
+    without a label of its own has a row of zeros.
+    """
+    carries = codes == task.own[:, None]  # (C, N)
+    total = np.where(carries, weight, 0.0) @ proba
+    return np.asarray(total)
+
+
+def confident_rows(task: Task, raw: FloatArray, codes: IntArray, weight: FloatArray) -> IntArray:
+    """Class of which the classifier is sure for each row, (N,), or -1.
+
+    Sure means that p(own label | x) is at least its mean over the rows that carry that label; a row
+    that is over several of these thresholds goes to the label with the largest p. This is the
+    confident joint of Northcutt, Jiang and Chuang (2021). ``raw`` is p(s|x) before calibration,
+    whose isotonic map has plateaus.
+    """
+    with_own = np.flatnonzero(task.own >= 0)
+    columns = task.own[with_own]
+    score = raw[:, columns]  # (N, K)
+    threshold = np.array(
+        [_mean(score[codes == s, k], weight[codes == s]) for k, s in enumerate(columns)]
+    )
+    score = np.where(score >= threshold, score, -np.inf)
+    sure = np.isfinite(score).any(axis=1)
+    return np.where(sure, with_own[score.argmax(axis=1)], -1)
+
+
+def confident_transitions(
+    task: Task, raw: FloatArray, codes: IntArray, weight: FloatArray
+) -> FloatArray:
+    """Counts of the labels among the rows of which the classifier is sure, (C, S)."""
+    rows = confident_rows(task, raw, codes, weight)
+    counts = np.zeros(task.mask.shape)
+    sure = rows >= 0
+    np.add.at(counts, (rows[sure], codes[sure]), weight[sure])
+    return counts
+
+
+def first_transitions(
+    task: Task, proba: FloatArray, raw: FloatArray, codes: IntArray, weight: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """First T that obeys the task, (C, S), and how many rows stand behind each row of it, (C,).
+
+    Where labels are never wrong it is the mean over their carriers, elsewhere the confident counts:
+    wrongly labelled carriers would overstate the noise. Every possible label of a class keeps a
+    share of one sample, since a zero would say that it is impossible.
+    """
+    estimate = carried_transitions if task.clean else confident_transitions
+    counts = estimate(task, proba if task.clean else raw, codes, weight)
+    support = counts.sum(axis=1)
+    spread = task.mask / task.mask.sum(axis=1, keepdims=True)
+    has_data = support[:, None] > 0
+    return project(task, np.where(has_data, counts + spread, counts)), support
+
+
+def with_rates(
+    task: Task, transitions: FloatArray, labelled: Rates | None, noise: Rates | None
+) -> FloatArray:
+    """T with the rates that are known in place of those estimated, (C, S).
+
+    ``labelled`` is p(labelled | class), ``noise`` p(wrong | class, labelled), each a number, one
+    per class or a mapping over the classes that can be labelled; or ``noise`` is the whole of
+    p(label | class, labelled), square.
+    """
+    first = int(task.has_unlabelled)
+    can = np.asarray(task.mask[:, first:].any(axis=1))  # classes that can be labelled
+    names = tuple(name for name, possible in zip(task.classes, can, strict=True) if possible)
+    share = 1.0 - transitions[can, 0] if task.has_unlabelled else np.ones(len(names))
+    given = transitions[can, first:] / share[:, None]  # p(label | class, labelled)
+    if labelled is not None:
+        share = check_labelled(labelled, names)
+        if not task.has_unlabelled and (share < 1).any():
+            raise ValueError(
+                "labelled is below 1, but no row is unlabelled: leave it out, or mark unlabelled "
+                "rows with None or NaN."
+            )
+    if noise is not None:
+        square = not isinstance(noise, Mapping) and np.ndim(noise) == 2
+        given = check_noise(noise, len(names)) if square else uniform_noise(noise, names)  # type: ignore[arg-type]
+    out = transitions.copy()
+    out[can, first:] = share[:, None] * given
+    if task.has_unlabelled:
+        out[can, 0] = 1.0 - share
+    return out
+
+
+def _mean(values: FloatArray, weight: FloatArray) -> float:
+    """Weighted mean; infinity if there is nothing."""
+    total = float(weight.sum())
+    return float(values @ weight) / total if total > 0 else np.inf
