@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -191,8 +191,10 @@ def _as_array(y: Any) -> AnyArray:
         return _from_frame(y)
     if hasattr(type(y), "null_count"):
         return _from_arrow(y)
-    if np.ma.is_masked(y):
-        return np.where(np.ma.getmaskarray(y), None, np.ma.getdata(y).astype(object))
+    if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
+        objects = np.asarray(y).astype(object)
+        objects[np.ma.getmaskarray(y)] = None
+        return objects
     if isinstance(y, Sequence) and not isinstance(y, (str, bytes)):
         return np.array(y, dtype=object)  # numpy would make strings of ["a", nan, 1]
     if hasattr(type(y), "isna") and not isinstance(y.dtype, np.dtype) and np.any(y.isna()):
@@ -229,17 +231,21 @@ def _factorise(array: AnyArray) -> tuple[AnyArray, IntArray]:
         distinct, inverse = np.unique(array, return_inverse=True)
         return distinct, inverse
     objects = array.tolist()
-    entries = list(zip(map(type, objects), objects, strict=True))
     try:
-        index = {entry: i for i, entry in enumerate(dict.fromkeys(entries))}
+        index = {entry: i for i, entry in enumerate(dict.fromkeys(_typed(objects)))}
     except TypeError:
         row, bad = next((i, v) for i, v in enumerate(objects) if not _is_hashable(v))
         raise ValueError(
             f"y: {_show(bad)} at row {row} cannot be a label, since it is not hashable. "
             "Pass one string or number per row."
         ) from None
-    inverse = np.fromiter(map(index.__getitem__, entries), dtype=np.int64, count=len(entries))
+    inverse = np.fromiter(map(index.__getitem__, _typed(objects)), np.int64, len(objects))
     return _objects([value for _, value in index]), inverse
+
+
+def _typed(objects: list[Any]) -> Iterator[tuple[type, Any]]:
+    # Made anew for each pass: a million pairs at once would keep the garbage collector busy.
+    return zip(map(type, objects), objects, strict=True)
 
 
 def _is_hashable(value: object) -> bool:
@@ -261,9 +267,14 @@ def _missing(distinct: AnyArray, unlabelled: Hashable) -> BoolArray:
     """Entries that mean unlabelled, (L,)."""
     if not isinstance(unlabelled, Hashable):
         raise ValueError(f"unlabelled must be one value; got {_show(unlabelled)}.")
+    if distinct.dtype.kind == "O":
+        missing = np.array([_is_gap(value) for value in distinct])
+    else:
+        missing = np.asarray(distinct != distinct)  # NaN and NaT
+    if _is_gap(unlabelled):
+        return missing
     if distinct.dtype.kind in "OU":
-        return np.array([_is_gap(value) or _is_same(value, unlabelled) for value in distinct])
-    missing = np.asarray(distinct != distinct)  # NaN and NaT
+        return missing | [_is_same(value, unlabelled) for value in distinct]
     if _kind(distinct.dtype.type) == _kind(type(unlabelled)):
         missing |= distinct == unlabelled
     return missing

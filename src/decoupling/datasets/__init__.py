@@ -1,5 +1,6 @@
-"""Problems with known answers."""
+"""Data to try things out on: simulated problems, and clean classes turned into labels."""
 
+from decoupling.datasets.corruption import give_labels
 from decoupling.datasets.simulated import SimulatedLabels, four_normals
 
-__all__ = ["SimulatedLabels", "four_normals"]
+__all__ = ["SimulatedLabels", "four_normals", "give_labels"]
