@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from decoupling._typing import AnyArray, FloatArray, IntArray
 from decoupling._validation import check_count
 from decoupling.inference.infer import infer
+from decoupling.label_issues import LabelIssues, library_of, rank_issues
 from decoupling.label_model import (
     Fold,
     LabelModel,
@@ -209,6 +210,7 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         X = as_rows(X)
         validate_data(self, X, skip_check_array=True)
         self.observed_ = read_labels(y, unlabelled=self.unlabelled)
+        self._labels_like = library_of(y)
         self.task_ = self._choose_task()
         codes = encode(self.task_, y, unlabelled=self.unlabelled)
         check_consistent_length(X, codes)
@@ -254,6 +256,39 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Lower and upper ends of credible intervals for p(label | class), each (C, S)."""
         check_is_fitted(self)
         return self.posterior_.transition_interval(level)
+
+    def label_issues(
+        self, threshold: float = 0.5, *, all_rows: bool = False, with_unlabelled: bool = False
+    ) -> LabelIssues:
+        """Training rows whose labels look wrong, and what they should be; the worst first.
+
+        Parameters
+        ----------
+        threshold : float
+            List labelled rows whose label is wrong with at least this probability.
+        all_rows : bool
+            List every labelled row.
+        with_unlabelled : bool
+            List the unlabelled rows too, behind the others, with the class suggested for them.
+
+        Returns
+        -------
+        LabelIssues
+            Its ``table()`` is of the library that ``y`` came in, with its index.
+        """
+        check_is_fitted(self)
+        columns = encode(self.task_, self.observed_.values)
+        codes = np.append(columns, 0)[self.observed_.codes]  # the last, -1, is unlabelled
+        return rank_issues(
+            self.task_,
+            self.label_conditional_proba_,
+            codes,
+            self.classes_,
+            self._labels_like,
+            threshold=threshold,
+            all_rows=all_rows,
+            with_unlabelled=with_unlabelled,
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -23,6 +23,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, check_array
+from sklearn.utils.metadata_routing import _routing_enabled, get_routing_for_object
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_sample_weight, has_fit_parameter
 
@@ -134,6 +135,10 @@ def weight_parameter(estimator: Any) -> str | None:
     if not steps:
         return None
     name, last = steps[-1]
+    if _routing_enabled():
+        # A Pipeline then takes them by their plain name, if its last step has asked for them.
+        asked = get_routing_for_object(last).consumes("fit", ["sample_weight"])
+        return "sample_weight" if asked else None
     inner = weight_parameter(last)
     return None if inner is None else f"{name}__{inner}"
 
@@ -149,6 +154,9 @@ def _fit(
     training: Training, X: Any, codes: IntArray, weight: FloatArray | None, rows: IntArray
 ) -> Any:
     """A classifier of ``codes`` fitted on some rows."""
+    if weight is not None:
+        # A class without any weight is more than some classifiers can bear.
+        rows = rows[weight[rows] > 0]
     params = training.params_of(rows, len(codes))
     target = codes[rows]
     if weight is not None:
@@ -158,11 +166,10 @@ def _fit(
                 f"sample_weight was passed, but {type(training.estimator).__name__} takes none."
             )
         params[name] = weight[rows]
-        target = target[weight[rows] > 0]
     if len(target) and (target == target[0]).all():
         # Most classifiers refuse a single class; there is nothing to learn but its name.
         return DummyClassifier(strategy="most_frequent").fit(np.zeros((1, 1)), target[:1])
-    return clone(training.estimator).fit(_safe_indexing(X, rows), codes[rows], **params)
+    return clone(training.estimator).fit(_safe_indexing(X, rows), target, **params)
 
 
 def aligned_proba(model: Any, X: Any, n_codes: int) -> FloatArray:
@@ -436,21 +443,21 @@ def _forms(
     constant_rate: bool,
 ) -> Iterable[tuple[JointForm | SplitForm, FloatArray]]:
     """Each form with its out-of-fold p(s|x), (N, S)."""
-    n_rows = len(codes)
-    joint = training.ensemble(X, codes, weight, folds, n_labels)
-    yield JointForm(joint), out_of_fold(joint, X, folds, n_rows)
-    if not has_unlabelled or n_labels < 3:
+    n_rows, seen = len(codes), codes > 0
+    usable = seen & (counts > 0)
+    inner = [Fold(fold.fit[usable[fold.fit]], fold.predict) for fold in folds]
+    can_split = has_unlabelled and n_labels > 2 and all(len(fold.fit) for fold in inner)
+    if not (can_split and constant_rate):
+        joint = training.ensemble(X, codes, weight, folds, n_labels)
+        yield JointForm(joint), out_of_fold(joint, X, folds, n_rows)
+    if not can_split:
         return
-    seen = codes > 0
     rate = float(counts[seen].sum() / counts.sum())
     labelled: Ensemble | float = rate
     share: float | FloatArray = rate
     if not constant_rate:
         labelled = training.ensemble(X, seen.astype(np.int64), weight, folds, 2)
         share = out_of_fold(labelled, X, folds, n_rows)
-    inner = [Fold(fold.fit[seen[fold.fit]], fold.predict) for fold in folds]
-    if not all(len(fold.fit) for fold in inner):
-        return
     label = training.ensemble(X, codes, weight, inner, n_labels)
     yield SplitForm(labelled, label), _split_product(share, out_of_fold(label, X, folds, n_rows))
 

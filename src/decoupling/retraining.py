@@ -26,7 +26,7 @@ _SURE: Final = 0.9
 _SURE_WITHOUT_LABEL: Final = 0.8
 # A class with less weight than this gets its most probable rows besides.
 _FEWEST: Final = 10.0
-# Copies of a row with less weight than this are not worth their time.
+# Copies of a row with less than this share of its weight are not worth their time.
 _NEGLIGIBLE: Final = 0.01
 # Warn when fewer of the labelled rows are kept.
 _KEPT: Final = 0.6
@@ -160,7 +160,7 @@ def fit_classes(training: Training, X: Any, trust: FloatArray, folds: Sequence[F
     """Classifiers of the folds, fitted on every row as a member of each class that it may have."""
     n_rows, n_classes = trust.shape
     if training.takes_weights:
-        rows, classes = np.nonzero(trust > _NEGLIGIBLE)
+        rows, classes = np.nonzero(trust > _NEGLIGIBLE * trust.sum(axis=1, keepdims=True))
         weight: FloatArray | None = trust[rows, classes]
     else:
         rows = np.flatnonzero(trust.sum(axis=1) > 0.5)

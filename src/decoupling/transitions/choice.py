@@ -95,7 +95,7 @@ def _check_one_sided(name: str, observed: ObservedLabels) -> None:
 def negative_name(labels: list[Hashable], negative: Hashable) -> Hashable:
     """Name of the class that is never labelled, of the same type as the others if it is not given.
 
-    For booleans the other one; for numbers 0, or what lies below them all if 0 is taken.
+    For a boolean the other one; for numbers 0, or what lies below them all if 0 is taken.
     """
     if negative in labels:
         raise ValueError(
@@ -105,7 +105,7 @@ def negative_name(labels: list[Hashable], negative: Hashable) -> Hashable:
     if negative != DEFAULT_NEGATIVE:
         return negative
     if isinstance(labels[0], bool):
-        return not labels[0]
+        return not labels[0] if len(labels) == 1 else negative
     if isinstance(labels[0], int | float):
         zero = type(labels[0])(0)
         return zero if zero not in labels else min(labels) - 1  # type: ignore[operator, type-var]
@@ -141,15 +141,12 @@ def encode(task: Task, y: object, *, unlabelled: Hashable = None) -> IntArray:
 
 def class_array(task: Task, values: np.ndarray) -> np.ndarray:
     """Names of the classes in the type of the labels, (C,)."""
+    objects = np.fromiter(task.classes, dtype=object, count=len(task.classes))
+    if values.dtype.kind == "O" or not all(map(np.isscalar, task.classes)):
+        return objects
     names = np.asarray(task.classes)
-    if values.dtype.kind == "O" or len(names) != len(task.classes) or names.ndim != 1:
-        names = np.empty(len(task.classes), dtype=object)
-        names[:] = task.classes
-        return names
     if values.dtype.kind == names.dtype.kind:
-        return names.astype(values.dtype) if values.dtype.kind in "biuf" else names
-    if {values.dtype.kind, names.dtype.kind} <= set("iuf"):
-        return names
-    out = np.empty(len(task.classes), dtype=object)
-    out[:] = task.classes
-    return out
+        # The name of the negative class may be out of the range of the labels.
+        cast = names.astype(values.dtype) if values.dtype.kind in "biuf" else names
+        return cast if (cast == names).all() else names
+    return names if {values.dtype.kind, names.dtype.kind} <= set("iuf") else objects

@@ -17,16 +17,20 @@ from decoupling.transitions.tasks import Task, project
 
 # Rows of T estimated from fewer samples than this are hardly more than a guess.
 ENOUGH: Final = 30
+# Relative error of a mean of scores, generously.
+_ROUNDING: Final = 1e-12
 
 
 def carried_transitions(
     task: Task, proba: FloatArray, codes: IntArray, weight: FloatArray
 ) -> FloatArray:
-    r"""Mean of p(s|x) over the rows that carry a class's own label, (C, S), unprojected.
+    r"""Sum of p(s|x) over the rows that carry a class's own label, (C, S), unprojected.
+
+    Its rows are proportional to the mean over the carriers,
 
     .. math:: T_c = \frac1{n_c} \sum_{i: s_i = own(c)} p(s | x_i)
 
-    The first estimator of Elkan and Noto (2008), for all labels at once. Right when no label is
+    the first estimator of Elkan and Noto (2008), for all labels at once. Right when no label is
     wrong and classes do not overlap; wrongly labelled rows among the carriers blur it. A class
     without a label of its own has a row of zeros.
     """
@@ -44,12 +48,15 @@ def confident_rows(task: Task, raw: FloatArray, codes: IntArray, weight: FloatAr
     whose isotonic map has plateaus.
     """
     with_own = np.flatnonzero(task.own >= 0)
+    if len(with_own) == 0:
+        return np.full(len(codes), -1)
     columns = task.own[with_own]
     score = raw[:, columns]  # (N, K)
     threshold = np.array(
         [_mean(score[codes == s, k], weight[codes == s]) for k, s in enumerate(columns)]
     )
-    score = np.where(score >= threshold, score, -np.inf)
+    # The mean of equal scores may be above them by rounding, and nobody would be sure.
+    score = np.where(score >= threshold * (1 - _ROUNDING), score, -np.inf)
     sure = np.isfinite(score).any(axis=1)
     return np.where(sure, with_own[score.argmax(axis=1)], -1)
 
@@ -110,6 +117,14 @@ def with_rates(
     out[can, first:] = share[:, None] * given
     if task.has_unlabelled:
         out[can, 0] = 1.0 - share
+    impossible = np.argwhere((out > 0) & ~task.mask)
+    if len(impossible):
+        c, s = impossible[0]
+        raise ValueError(
+            f"noise: class {task.classes[c]!r} would get the label {task.labels[s]!r}, which task "
+            f"{task.name!r} excludes ({len(impossible)} such in all). Leave noise out, or give a "
+            "TransitionPrior as task."
+        )
     return out
 
 

@@ -1,0 +1,394 @@
+"""Which rows look wrong, and what they should be."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib import import_module
+from numbers import Real
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from decoupling._typing import AnyArray, FloatArray, IntArray
+from decoupling.inference.posterior import Posterior
+from decoupling.transitions.choice import encode
+from decoupling.transitions.tasks import Task, custom
+
+__all__ = ["LabelIssues", "label_errors", "label_issues"]
+
+# Libraries that get their tables back.
+LIBRARIES: Final = ("pandas", "polars", "pyarrow")
+# Columns that hold names, and take the type that the labels came in.
+NAMES: Final = ("given", "suggested")
+# Rows of a printed table, and letters of a printed name.
+SHOWN: Final = 10
+LETTERS: Final = 24
+
+
+@dataclass(frozen=True, eq=False)
+class Library:
+    """What labels came in, without the labels: library, index (pandas only) and type, if known."""
+
+    name: str = "numpy"  # one of LIBRARIES; numpy stands for all the rest
+    index: Any = None
+    dtype: Any = None
+
+    def at(self, positions: IntArray) -> Self:
+        """The same for some of the rows."""
+        return self if self.index is None else replace(self, index=self.index.take(positions))
+
+    def frame(self, columns: Mapping[str, AnyArray]) -> Any:
+        """Columns of equal length as a table of the library; of numpy, a record array."""
+        if self.name == "numpy":
+            dtype = [(name, column.dtype) for name, column in columns.items()]
+            records = np.recarray(len(columns["given"]), dtype)
+            for name, column in columns.items():
+                records[name] = column
+            return records
+        module = import_module(self.name)
+        cells = {name: self._column(module, name, column) for name, column in columns.items()}
+        if self.name == "pyarrow":
+            return module.table(cells)
+        frame = module.DataFrame(cells)
+        if self.index is not None:
+            frame.index = self.index
+        return frame
+
+    def _column(self, module: Any, name: str, values: AnyArray) -> Any:
+        """Values of a column, names in the type they came in if it holds them all."""
+        arrow = self.name == "pyarrow"
+        make = module.array if arrow else module.Series
+        typed = {"type" if arrow else "dtype": self.dtype}
+        if name in NAMES and self.dtype is not None:
+            distinct = list(dict.fromkeys(values.tolist()))
+            if _survive(distinct, partial(make, **typed)):
+                return make(values.tolist(), **typed)
+        # Of a list with gaps pandas would make floats; polars would not look into an object array.
+        as_list = values.dtype.kind == "O" and self.name != "pandas"
+        return make(values.tolist() if as_list else values)
+
+
+def _survive(names: list[Hashable], make: Callable[[list[Hashable]], Any]) -> bool:
+    """Whether a column holds all names: a class may be no category of the labels, or too large."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # pandas makes a gap of what is no category
+            column = make(names)
+    except Exception:  # each library has errors of its own
+        return False
+    cells = column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
+    pairs = zip(cells, names, strict=True)
+    # What pandas has for None is equal to nothing, except for the False that it makes of booleans.
+    return all(cell is not False if name is None else cell == name for cell, name in pairs)
+
+
+def library_of(y: Any) -> Library:
+    """What a column or a data frame came in."""
+    if isinstance(y, Library):
+        return y
+    modules = {base.__module__.partition(".")[0] for base in type(y).__mro__}
+    name = next((library for library in LIBRARIES if library in modules), "numpy")
+    if name == "numpy":
+        return Library()
+    index = None
+    if name == "pandas":
+        # A categorical has no index; that of a series is told from an entry called so by the type.
+        index = y.index if hasattr(type(y), "index") else import_module(name).RangeIndex(len(y))
+    return Library(name, index, _dtype(y))
+
+
+def _dtype(y: Any) -> Any:
+    """Type of the labels; None for a data frame of several columns."""
+    if hasattr(type(y), "columns"):
+        if y.shape[1] != 1:
+            return None
+        names = y.column_names if hasattr(type(y), "column_names") else y.columns
+        y = y[names[0]]
+    return y.type if hasattr(type(y), "type") else getattr(y, "dtype", None)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelIssues:
+    """Rows whose labels look wrong, the most probably wrong first.
+
+    Made by `label_issues` and by ``DecouplingClassifier.label_issues``. Arrays are read-only.
+
+    Attributes
+    ----------
+    row : array (n,) of int
+        Position of the row in the labels.
+    given : array (n,)
+        Its label; None if it is unlabelled.
+    suggested : array (n,)
+        Its most probable class. That may be the given one, where all others together are more
+        probable but none of them alone.
+    p_wrong : array (n,)
+        Probability that the label is not that of the row's class.
+    margin : array (n,)
+        How much more probable the suggested class is than that of the given label.
+    class_proba : array (n, C)
+        p(class | label, x).
+    classes : array (C,)
+        Names of the classes.
+
+    Notes
+    -----
+    Unlabelled, and a label that says what a row is not, is no class's own and cannot be wrong:
+    p_wrong is 0, and the margin is the probability of the suggested class.
+    """
+
+    row: IntArray
+    given: AnyArray
+    suggested: AnyArray
+    p_wrong: FloatArray
+    margin: FloatArray
+    class_proba: FloatArray
+    classes: AnyArray
+    _library: Library
+
+    @property
+    def rank(self) -> IntArray:
+        """1 for the row that is most probably wrong, and so on, (n,)."""
+        return np.arange(1, len(self) + 1)
+
+    def table(self) -> Any:
+        """All of it as a table of the library that the labels came in.
+
+        A data frame of pandas, with the index of the labels, or of polars, a table of pyarrow, or
+        else a record array. Columns are row, given, suggested, p_wrong, margin, rank, and
+        ``p_<class>`` for each class, with an underscore behind where a name is taken.
+        """
+        columns: dict[str, AnyArray] = {
+            name: getattr(self, name)
+            for name in ("row", "given", "suggested", "p_wrong", "margin", "rank")
+        }
+        for c, class_name in enumerate(self.classes.tolist()):
+            name = f"p_{class_name}"
+            while name in columns:  # of a class called "wrong"
+                name += "_"
+            columns[name] = self.class_proba[:, c]
+        return self._library.frame(columns)
+
+    def summary(self) -> Any:
+        """Number of rows for each pair of given and suggested, in the same library.
+
+        Columns are given, suggested, rows, and expected_wrong: how many of these rows are expected
+        to have a wrong label, the sum of p_wrong. The pair with most of them is first.
+        """
+        pairs = list(zip(self.given.tolist(), self.suggested.tolist(), strict=True))
+        place = {pair: i for i, pair in enumerate(dict.fromkeys(pairs))}
+        group = np.array([place[pair] for pair in pairs], dtype=np.int64)  # (n,)
+        first = np.unique(group, return_index=True)[1]
+        rows = np.bincount(group, minlength=len(place))
+        expected = np.bincount(group, self.p_wrong, minlength=len(place))
+        order = np.lexsort((-rows, -expected))
+        columns = {
+            "given": self.given[first][order],
+            "suggested": self.suggested[first][order],
+            "rows": rows[order],
+            "expected_wrong": expected[order],
+        }
+        return replace(self._library, index=None).frame(columns)
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def __repr__(self) -> str:
+        n = len(self)
+        title = f"LabelIssues: {n} {'row' if n == 1 else 'rows'}"
+        if n == 0:
+            return title
+        cells = [("rank", "row", "given", "suggested", "p_wrong", "margin")]
+        for i in range(min(n, SHOWN)):
+            names = _text(self.given[i]), _text(self.suggested[i])
+            numbers = f"{self.p_wrong[i]:.3f}", f"{self.margin[i]:.3f}"
+            cells.append((str(i + 1), str(self.row[i]), *names, *numbers))
+        lines = [f"{title}, {self.p_wrong.sum():.1f} expected to be wrong", *_aligned(cells)]
+        return "\n".join(lines + [f"... and {n - SHOWN} more"] * (n > SHOWN))
+
+
+def _aligned(cells: Sequence[tuple[str, ...]]) -> list[str]:
+    """Lines of equal columns; names, which are the third and the fourth, to the left."""
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    sides = (">", ">", "<", "<", ">", ">")
+    form = "  ".join(f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=True))
+    return [form.format(*line) for line in cells]
+
+
+def _text(name: object) -> str:
+    """A name for the terminal: cut, and without characters that would steer it."""
+    text = str(name)
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[: LETTERS + 1])
+    return text if len(text) <= LETTERS else text[: LETTERS - 3] + "..."
+
+
+def label_issues(
+    posterior: Posterior,
+    labels: Any,
+    *,
+    rows: ArrayLike | None = None,
+    threshold: float = 0.5,
+    all_rows: bool = False,
+    with_unlabelled: bool = False,
+    like: Any = None,
+) -> LabelIssues:
+    """Rank the rows whose labels look wrong, and say what they should be.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        What was inferred about the rows. A class's own label is the one of the same name.
+    labels : array-like (N,)
+        The labels they were given, by name; None, NaN and NA mean unlabelled.
+    rows : array-like (N,) of int, optional
+        What to call the rows in the column `row`; 0, 1, ... by default.
+    threshold : float
+        List labelled rows whose label is wrong with at least this probability.
+    all_rows : bool
+        List every labelled row.
+    with_unlabelled : bool
+        List the unlabelled rows too, behind the others, the surest suggestion first. Their p_wrong
+        is 0, since there is no label to be wrong.
+    like : column or data frame of N rows, optional
+        The table is of its library and has its index; by default of that of the labels.
+
+    Returns
+    -------
+    LabelIssues
+        The most probably wrong row first; of equal ones that of the larger margin.
+
+    Examples
+    --------
+    >>> from decoupling import TransitionPrior, infer
+    >>> label_proba = [[0.78, 0.22], [0.21, 0.79], [0.74, 0.26]]
+    >>> posterior = infer(label_proba, TransitionPrior.noisy(["cat", "dog"], noise=0.2))
+    >>> label_issues(posterior, ["cat", "cat", "dog"])
+    LabelIssues: 2 rows, 1.6 expected to be wrong
+    rank  row  given  suggested  p_wrong  margin
+       1    1  cat    dog          0.903   0.806
+       2    2  dog    cat          0.681   0.362
+    """
+    task = custom(posterior.transitions > 0, posterior.classes, posterior.labels)
+    codes = encode(task, labels)
+    proba = posterior.label_conditional(codes)
+    library = library_of(labels)
+    if like is not None:
+        other = library_of(like)
+        library = replace(other, dtype=library.dtype if other.name == library.name else None)
+    issues = rank_issues(
+        task,
+        proba,
+        codes,
+        _array(task.classes),
+        library,
+        threshold=threshold,
+        all_rows=all_rows,
+        with_unlabelled=with_unlabelled,
+    )
+    return issues if rows is None else replace(issues, row=_renamed(issues.row, rows, len(codes)))
+
+
+def label_errors(
+    class_proba: FloatArray, codes: IntArray, own: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Probability that each label is wrong, and the margin of the most probable class, each (N,).
+
+    Parameters
+    ----------
+    class_proba : array (N, C)
+        p(class | label, x), called W in the paper.
+    codes : array (N,) of int
+        Column of T of the label that each row was given.
+    own : array (C,) of int
+        Column of each class's own label, -1 if it has none.
+
+    Examples
+    --------
+    Column 0 is unlabelled:
+
+    >>> W = np.array([[0.25, 0.75], [0.25, 0.75]])
+    >>> label_errors(W, np.array([1, 0]), np.array([1, 2]))
+    (array([0.75, 0.  ]), array([0.5 , 0.75]))
+    """
+    right = codes[:, None] == own  # (N, C)
+    # The sum of the others, since 1 minus a probability close to 1 has lost its digits.
+    wrong = np.minimum(np.where(right, 0.0, class_proba).sum(axis=1), 1.0)
+    p_wrong = np.where(right.any(axis=1), wrong, 0.0)
+    margin = class_proba.max(axis=1) - np.where(right, class_proba, 0.0).sum(axis=1)
+    return p_wrong, margin
+
+
+def rank_issues(
+    task: Task,
+    class_proba: FloatArray,
+    codes: IntArray,
+    classes: AnyArray,
+    library: Library,
+    *,
+    threshold: float = 0.5,
+    all_rows: bool = False,
+    with_unlabelled: bool = False,
+) -> LabelIssues:
+    """`label_issues` from arrays: W and the columns of T as in `label_errors`.
+
+    ``classes`` (C,) are names in the type to suggest them in, ``library`` is what tables are made
+    of.
+    """
+    n_rows = len(codes)
+    if not isinstance(threshold, Real) or not 0 <= float(threshold) <= 1:
+        raise ValueError(f"threshold must be a probability in [0, 1]; got {threshold!r}.")
+    if library.index is not None and len(library.index) != n_rows:
+        raise ValueError(f"like must have one row per label, {n_rows}; got {len(library.index)}.")
+    p_wrong, margin = label_errors(class_proba, codes, task.own)
+    unlabelled = codes == 0 if task.has_unlabelled else np.zeros(n_rows, dtype=bool)
+    # A label that is nobody's own is not listed even if the threshold is 0.
+    doubtful = np.isin(codes, task.own) & (p_wrong >= threshold)
+    listed = np.where(unlabelled, bool(with_unlabelled), doubtful | bool(all_rows))
+    order = np.lexsort((-margin, -p_wrong, unlabelled))  # stable: then by row
+    order = order[listed[order]]
+    arrays = (
+        order,
+        _given(task, codes[order], classes.dtype),
+        classes[class_proba[order].argmax(axis=1)],
+        p_wrong[order],
+        margin[order],
+        class_proba[order],
+        classes.copy(),
+    )
+    for array in arrays:
+        array.flags.writeable = False
+    return LabelIssues(*arrays, library.at(order))
+
+
+def _given(task: Task, codes: IntArray, dtype: np.dtype[Any]) -> AnyArray:
+    """Names of the labels, in the type of the classes if it is of the same kind, (n,)."""
+    names = task.labels
+    if task.has_unlabelled and (codes > 0).all():
+        names, codes = names[1:], codes - 1
+    array = _array(names)
+    return (array.astype(dtype) if array.dtype.kind == dtype.kind in "biuf" else array)[codes]
+
+
+def _array(names: Sequence[Hashable]) -> AnyArray:
+    """Names in a type of numpy if they are numbers, booleans or strings, else as objects."""
+    array = np.array(names) if len({type(name) for name in names}) == 1 else np.empty(())
+    # numpy cuts zeros at the end of a string.
+    if array.ndim == 1 and array.dtype.kind in "biufU" and array.tolist() == list(names):
+        return array
+    return np.fromiter(names, dtype=object, count=len(names))
+
+
+def _renamed(positions: IntArray, rows: ArrayLike, n_rows: int) -> IntArray:
+    numbers = np.asarray(rows)
+    if numbers.dtype.kind not in "iu" or numbers.shape != (n_rows,):
+        raise ValueError(
+            f"rows must be one integer per label, shape ({n_rows},); got shape {numbers.shape} of "
+            f"{numbers.dtype}."
+        )
+    renamed = numbers[positions].astype(np.int64)
+    renamed.flags.writeable = False
+    return renamed

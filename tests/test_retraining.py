@@ -1,0 +1,378 @@
+"""Rounds of retraining: who takes part, with what weight, and how sure the result may be."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+
+from decoupling.label_model import Fold, Training, make_folds, out_of_fold, tempered
+from decoupling.retraining import (
+    fit_classes,
+    keep_most_probable,
+    label_conditional,
+    retrain,
+    softening,
+    training_weights,
+)
+from decoupling.transitions import tasks
+from decoupling.transitions.tasks import Task
+
+AB = ("a", "b")
+SEMI = tasks.noisy(AB, unlabelled=True)
+PU = tasks.positive_unlabelled("yes", "no")
+
+
+class Recorder(ClassifierMixin, BaseEstimator):
+    """Remembers what it was fitted with."""
+
+    def fit(self, X, y, sample_weight=None, site=None):
+        self.classes_ = np.unique(y)
+        self.X_, self.y_, self.weight_, self.site_ = X, y, sample_weight, site
+        return self
+
+
+class WeightlessRecorder(Recorder):
+    def fit(self, X, y):
+        return super().fit(X, y)
+
+
+# p(y|s,x)
+
+
+def test_label_conditional_by_hand():
+    proba = np.array([[0.5, 0.5], [0.9, 0.1], [0.9, 0.1]])
+    transitions = np.array([[1.0, 0.0], [0.75, 0.25]])
+    found = label_conditional(proba, transitions, np.array([0, 0, 1]))
+    np.testing.assert_allclose(found, [[4 / 7, 3 / 7], [12 / 13, 1 / 13], [0, 1]])
+
+
+def test_where_the_classifier_excludes_the_label_the_label_decides():
+    transitions = np.array([[1.0, 0.0], [0.7, 0.3], [0.4, 0.6]])
+    found = label_conditional(np.array([[1.0, 0.0, 0.0]]), transitions, np.array([1]))
+    np.testing.assert_allclose(found, [[0, 1 / 3, 2 / 3]])
+
+
+# Who takes part
+
+
+@pytest.mark.parametrize(
+    ("weight", "amount", "kept"),
+    [
+        ([1, 1, 1, 1], 2, [0, 1, 0, 1]),
+        ([1, 1, 1, 1], 2.5, [0.5, 1, 0, 1]),
+        ([1, 1, 1, 1], 0, [0, 0, 0, 0]),
+        ([1, 1, 1, 1], 9, [1, 1, 1, 1]),
+        ([5, 2, 1, 3], 6, [1, 2, 0, 3]),
+        ([5, 2, 1, 0], 6, [4, 2, 0, 0]),
+    ],
+)
+def test_the_most_probable_rows_are_kept(weight, amount, kept):
+    proba = np.array([0.5, 0.9, 0.1, 0.7])
+    weight = np.array(weight, dtype=float)
+    np.testing.assert_allclose(keep_most_probable(proba, weight, amount), kept)
+
+
+def test_training_weights_by_hand():
+    """Ten rows stand behind each.
+
+    Of the carriers of "a" 9 + 6 + 3 = 18 are expected to be "a", of those of "b" 9.5 and so 10.
+    """
+    conditional = np.array(
+        [
+            [0.9, 0.1],  # a: kept
+            [0.3, 0.7],  # a: too unlikely, and not a "b" either, since it is labelled
+            [0.6, 0.4],  # a: kept in part
+            [0.05, 0.95],  # b: kept
+            [0.95, 0.05],  # unlabelled: as it is
+            [0.85, 0.15],  # unlabelled: not sure enough
+        ]
+    )
+    codes = np.array([1, 1, 1, 2, 0, 0])
+    expected = [[10, 0], [0, 0], [8, 0], [0, 10], [9.5, 0.5], [0, 0]]
+    found = training_weights(SEMI, conditional, codes, np.full(6, 10.0))
+    np.testing.assert_allclose(found, expected)
+
+
+def test_less_is_asked_of_unlabelled_rows_where_a_class_has_no_label():
+    """Again ten rows stand behind each; the last is not sure enough."""
+    conditional = np.array([[0.0, 1.0], [0.85, 0.15], [0.15, 0.85], [0.75, 0.25]])
+    codes = np.array([1, 0, 0, 0])
+    found = training_weights(PU, conditional, codes, np.full(4, 20.0))
+    np.testing.assert_allclose(found, [[0, 20], [17, 3], [3, 17], [0, 0]])
+
+
+def test_a_starved_class_gets_its_most_probable_unlabelled_rows():
+    """Nobody is surely "no": half of the expected 30 rows take part, the most probable first."""
+    no = np.linspace(0.7, 0.5, 50)
+    conditional = np.column_stack([np.append(no, 0.0), np.append(1 - no, 1.0)])
+    codes = np.append(np.zeros(50, int), 1)
+    weight = np.append(np.ones(50), 20.0)
+    found = training_weights(PU, conditional, codes, weight)
+    np.testing.assert_allclose(found[:, 0], np.arange(51) < 15)
+    np.testing.assert_allclose(found[:, 1], [*np.zeros(50), 20])
+
+
+def test_a_starved_class_gets_ten_rows_at_least_and_its_own_besides():
+    conditional = np.column_stack([np.linspace(0.1, 0.0, 42), np.linspace(0.9, 1.0, 42)])
+    codes = np.append(np.zeros(40, int), [1, 2])
+    found = training_weights(SEMI, conditional, codes, np.ones(42))
+    assert found[40, 0] == 1.0
+    np.testing.assert_allclose(found[:10, 0], 1)
+    np.testing.assert_allclose(found[10:40, 0], 1 - conditional[10:40, 1])
+
+
+def test_a_starved_class_gets_labelled_rows_where_there_are_no_others():
+    task = tasks.noisy(AB)
+    conditional = np.column_stack([np.linspace(0.4, 0.0, 40), np.linspace(0.6, 1.0, 40)])
+    found = training_weights(task, conditional, np.ones(40, int), np.ones(40))
+    np.testing.assert_allclose(found[:, 0], np.arange(40) < 10)
+    np.testing.assert_allclose(found[:, 1], np.arange(40) >= 8)  # 32 are expected
+
+
+def draw(task, seed=0, n_rows=80):
+    """p(y|s,x) that is mostly sure, so that all rules apply, and labels of any kind."""
+    rng = np.random.default_rng(seed)
+    codes = rng.choice([0, 0, 0, *range(len(task.labels))], n_rows)
+    return rng.dirichlet(np.full(len(task.classes), 0.2), n_rows), codes
+
+
+TASKS = {
+    "noisy": tasks.noisy(("a", "b", "c")),
+    "noisy unlabelled": tasks.noisy(("a", "b", "c"), unlabelled=True),
+    "multi-pu": tasks.multi_positive_unlabelled(AB),
+    "complementary": tasks.complementary(("a", "b", "c")),
+}
+
+
+@pytest.mark.parametrize("n_rows", [20, 200])
+@pytest.mark.parametrize("key", TASKS)
+def test_training_weights_do_not_depend_on_the_order_of_classes_or_rows(key, n_rows):
+    task = TASKS[key]
+    conditional, codes = draw(task, n_rows=n_rows)
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, n_rows)
+    found = training_weights(task, conditional, codes, weight)
+    assert (found[:, task.own < 0].sum(axis=0) > 0).all()
+    order = [2, 0, 1]
+    other = Task(
+        task.name,
+        tuple(task.classes[c] for c in order),
+        task.labels,
+        task.mask[order],
+        task.own[order],
+        task.tied[order],
+    )
+    permuted = training_weights(other, conditional[:, order], codes, weight)
+    np.testing.assert_allclose(permuted, found[:, order])
+    rows = np.random.default_rng(2).permutation(n_rows)
+    permuted = training_weights(task, conditional[rows], codes[rows], weight[rows])
+    np.testing.assert_allclose(permuted, found[rows], atol=1e-12)
+
+
+@pytest.mark.parametrize("key", TASKS)
+def test_a_weight_is_so_many_equal_rows_and_none_is_no_row(key):
+    task = TASKS[key]
+    conditional, codes = draw(task)
+    weight = np.random.default_rng(1).integers(0, 4, len(codes))
+    copies = np.repeat(np.arange(len(codes)), weight)
+    weighted = training_weights(task, conditional, codes, weight.astype(float))
+    repeated = training_weights(task, conditional[copies], codes[copies], np.ones(len(copies)))
+    together = np.zeros_like(weighted)
+    np.add.at(together, copies, repeated)
+    np.testing.assert_allclose(weighted, together, atol=1e-9)
+
+
+# What the classifier is given
+
+
+FOLDS = [Fold(np.array([2, 3]), np.array([0, 1])), Fold(np.array([0, 1]), np.array([2, 3]))]
+TRUST = np.array([[1.0, 0.0], [0.95, 0.05], [0.0, 0.0], [0.005, 0.995]])
+
+
+def test_a_row_is_a_member_of_each_class_that_it_may_have():
+    X, site = np.arange(4.0)[:, None], ["w", "x", "y", "z"]
+    more = TRUST.copy()
+    more[2] = [0.5, 0.25]
+    training = Training(make_pipeline(Recorder()), {"recorder__site": site})
+    first, second = (m[-1] for m in fit_classes(training, X, more, FOLDS).models)
+    np.testing.assert_array_equal(first.X_[:, 0], [2, 2, 3])  # of 0.005 there is no copy
+    np.testing.assert_array_equal(first.y_, [0, 1, 1])
+    np.testing.assert_array_equal(first.weight_, [0.5, 0.25, 0.995])
+    assert first.site_ == ["y", "y", "z"]
+    np.testing.assert_array_equal(second.X_[:, 0], [0, 1, 1])
+    np.testing.assert_array_equal(second.y_, [0, 0, 1])
+    np.testing.assert_array_equal(second.weight_, [1.0, 0.95, 0.05])
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_the_unit_of_weights_does_not_matter(unit):
+    X = np.arange(4.0)[:, None]
+    training = Training(Recorder(), {})
+    for one, other in zip(
+        fit_classes(training, X, TRUST + 0.1, FOLDS).models,
+        fit_classes(training, X, unit * (TRUST + 0.1), FOLDS).models,
+        strict=True,
+    ):
+        np.testing.assert_array_equal(one.X_, other.X_)
+        np.testing.assert_array_equal(one.y_, other.y_)
+        np.testing.assert_allclose(unit * one.weight_, other.weight_)
+
+
+def test_without_weights_a_row_is_of_its_most_probable_class_or_left_out():
+    X = np.arange(6.0)[:, None]
+    trust = np.array([[1, 0], [0.1, 0.9], [0.3, 0.1], [0.4, 0.6], [0, 0], [0.9, 0.1]])
+    everything = [Fold(np.arange(6), np.arange(6))]
+    (model,) = fit_classes(Training(WeightlessRecorder(), {}), X, trust, everything).models
+    np.testing.assert_array_equal(model.X_[:, 0], [0, 1, 3, 5])
+    np.testing.assert_array_equal(model.y_, [0, 1, 1, 0])
+    assert model.weight_ is None
+
+
+# How sure it may be
+
+
+@pytest.mark.parametrize(
+    ("right", "temperature"),
+    [(0.6, np.log(9) / np.log(1.5)), (0.75, np.log(9) / np.log(3)), (0.9, 1), (0.99, 1)],
+)
+def test_softening_in_closed_form(right, temperature):
+    """Rows of 9 to 1, of which a share is right; it never sharpens."""
+    proba = np.array([[0.9, 0.1], [0.9, 0.1]])
+    weight = np.array([right, 1 - right])
+    found = softening(proba, np.eye(2), np.array([0, 1]), weight)
+    assert found >= 1
+    assert found == pytest.approx(temperature, rel=1e-4)
+
+
+def test_softening_sees_classes_through_their_labels():
+    """With one label in five wrong, p(label 0) is .8 y + .2 (1 - y); at y = .9 this is .74."""
+    transitions = np.array([[0.8, 0.2], [0.2, 0.8]])
+    proba = np.array([[0.9, 0.1], [0.9, 0.1]])
+    codes = np.array([0, 1])
+    assert softening(proba, transitions, codes, np.array([0.74, 0.26])) == pytest.approx(1, 1e-4)
+    assert softening(proba, transitions, codes, np.array([0.8, 0.2])) == 1
+    found = softening(proba, transitions, codes, np.array([0.65, 0.35]))
+    assert found == pytest.approx(np.log(9) / np.log(3), rel=1e-4)  # y = .75
+
+
+def test_the_temperature_of_simulated_classes_is_recovered():
+    rng = np.random.default_rng(0)
+    transitions = np.array([[0.5, 0.4, 0.05, 0.05], [0.3, 0.1, 0.6, 0], [0.2, 0.1, 0, 0.7]])
+    proba = rng.dirichlet(np.ones(3), 6000)
+    codes = (rng.random((6000, 1)) > (proba @ transitions).cumsum(axis=1)).sum(axis=1)
+    found = softening(tempered(proba, 0.4), transitions, codes, np.ones(6000))
+    assert found == pytest.approx(2.5, rel=0.1)
+    assert softening(tempered(proba, 2.0), transitions, codes, np.ones(6000)) == pytest.approx(1)
+
+
+# The rounds
+
+
+def noisy_rows(seed=0, n_rows=300):
+    """Two clouds, a third of the labels wrong and a third of the rows unlabelled."""
+    rng = np.random.default_rng(seed)
+    classes = rng.integers(0, 2, n_rows)
+    X = 2.0 * (2 * classes - 1)[:, None] + 1.5 * rng.standard_normal((n_rows, 2))
+    given = np.where(rng.random(n_rows) < 0.3, 1 - classes, classes)
+    return X, classes, np.where(rng.random(n_rows) < 0.3, 0, given + 1)
+
+
+T_SEMI = np.array([[0.3, 0.49, 0.21], [0.3, 0.21, 0.49]])
+
+
+def run(X, codes, proba, rounds, estimator=None, task=SEMI, transitions=T_SEMI, weight=None):
+    folds = make_folds(None, codes, 3, np.random.RandomState(0))
+    weight = np.ones(len(codes)) if weight is None else weight
+    training = Training(GaussianNB() if estimator is None else estimator, {})
+    return retrain(training, X, codes, weight, folds, task, proba, transitions, rounds), folds
+
+
+def test_a_round_by_hand():
+    """Classifiers of the folds on rows in doubt, their prediction held out, softened."""
+    X, classes, codes = noisy_rows()
+    proba = tempered(np.eye(2)[classes] + 0.2, 1.0)
+    found, folds = run(X, codes, proba, 1)
+    joint = proba * T_SEMI[:, codes].T
+    conditional = joint / joint.sum(axis=1, keepdims=True)
+    trust = training_weights(SEMI, conditional, codes, np.ones(len(X)))
+    expected, new = np.zeros((len(X), 2)), 0.0
+    for fold in folds:
+        twice = np.concatenate([fold.fit, fold.fit])
+        members = np.repeat([0, 1], len(fold.fit))
+        weight = trust[twice, members]
+        used = weight > 0
+        model = GaussianNB().fit(X[twice][used], members[used], weight[used])
+        expected[fold.predict] = model.predict_proba(X[fold.predict])
+        new += model.predict_proba(X[:5]) / 3
+    assert found.temperature >= 1
+    np.testing.assert_allclose(found.class_proba, tempered(expected, found.temperature), atol=1e-7)
+    np.testing.assert_allclose(found.predict(X[:5]), tempered(new, found.temperature), atol=1e-7)
+
+
+def test_a_second_round_begins_where_the_first_ended():
+    X, classes, codes = noisy_rows()
+    proba = tempered(np.eye(2)[classes] + 0.2, 1.0)
+    first, folds = run(X, codes, proba, 1)
+    unsoftened = out_of_fold(first.ensemble, X, folds, len(X))
+    second, _ = run(X, codes, unsoftened, 1)
+    both, _ = run(X, codes, proba, 2)
+    np.testing.assert_array_equal(both.class_proba, second.class_proba)
+    assert not np.allclose(both.class_proba, first.class_proba)
+
+
+@pytest.mark.parametrize("estimator", [GaussianNB(), KNeighborsClassifier(15)])
+def test_retraining_finds_the_classes_behind_wrong_labels(estimator):
+    """It begins from the labels alone: 70 % of them are right."""
+    X, classes, codes = noisy_rows()
+    start = np.array([[0.5, 0.5], [0.7, 0.3], [0.3, 0.7]])[codes]
+    found, _ = run(X, codes, start, 2, estimator)
+    np.testing.assert_allclose(found.class_proba.sum(axis=1), 1)
+    assert (found.class_proba > 0).all()
+    assert np.mean(found.class_proba.argmax(axis=1) == classes) > 0.93
+    new, truth, _ = noisy_rows(1)
+    assert np.mean(found.predict(new).argmax(axis=1) == truth) > 0.93
+
+
+def test_a_class_without_labels_is_learnt_from_unlabelled_rows():
+    X, classes, _ = noisy_rows()
+    codes = np.where((classes == 1) & (np.arange(len(X)) % 3 == 0), 1, 0)
+    transitions = np.array([[1.0, 0.0], [2 / 3, 1 / 3]])
+    proba = tempered(np.eye(2)[classes] + 0.1, 1.0)
+    found, _ = run(X, codes, proba, 2, task=PU, transitions=transitions)
+    assert np.mean(found.class_proba.argmax(axis=1) == classes) > 0.93
+
+
+def test_rows_without_weight_change_nothing():
+    X, classes, codes = noisy_rows()
+    proba = tempered(np.eye(2)[classes] + 0.2, 1.0)
+    weight = (np.arange(len(X)) % 4 > 0).astype(float)
+    upset = codes.copy()
+    upset[weight == 0] = np.where(codes[weight == 0] == 0, 0, 3 - codes[weight == 0])
+    folds = make_folds(None, codes, 3, np.random.RandomState(0))
+    one, other = (
+        retrain(Training(GaussianNB(), {}), X, c, weight, folds, SEMI, proba, T_SEMI, 2)
+        for c in (codes, upset)
+    )
+    np.testing.assert_allclose(one.class_proba, other.class_proba, atol=1e-9)
+
+
+def test_texts():
+    rng = np.random.default_rng(0)
+    classes = rng.integers(0, 2, 80)
+    words = [["goal", "match", "team"], ["bank", "loan", "rate"]]
+    texts = [" ".join(rng.choice(words[c], 2)) + " the day" for c in classes]
+    codes = np.where(rng.random(80) < 0.5, classes + 1, 0)
+    proba = tempered(np.eye(2)[classes] + 0.1, 1.0)
+    found, _ = run(texts, codes, proba, 2, make_pipeline(TfidfVectorizer(), MultinomialNB()))
+    np.testing.assert_array_equal(found.class_proba.argmax(axis=1), classes)
+    np.testing.assert_array_equal(found.predict(["match", "a loan"]).argmax(axis=1), [0, 1])
+
+
+def test_a_warning_when_few_labelled_rows_are_kept():
+    X, classes, _ = noisy_rows()
+    codes = 2 - classes  # every label is wrong
+    proba = tempered(np.eye(2)[classes] + 0.05, 1.0)
+    with pytest.warns(UserWarning, match=r"Only \d+% of the labelled rows were kept"):
+        run(X, codes, proba, 1)

@@ -1,0 +1,252 @@
+"""A first T: means over carriers, confident counts, and rates that are known."""
+
+import numpy as np
+import pytest
+
+from decoupling.transitions import tasks
+from decoupling.transitions.choice import in_order
+from decoupling.transitions.estimate import (
+    carried_transitions,
+    confident_rows,
+    confident_transitions,
+    first_transitions,
+    with_rates,
+)
+
+AB, ABC = ("a", "b"), ("a", "b", "c")
+
+TASKS = {
+    "supervised": tasks.supervised(ABC),
+    "semi": tasks.semi_supervised(ABC),
+    "pu": tasks.positive_unlabelled("yes", "no"),
+    "multi-pu": tasks.multi_positive_unlabelled(ABC),
+    "multi-pu noise": tasks.multi_positive_unlabelled(ABC, noise=True),
+    "noisy": tasks.noisy(ABC),
+    "noisy unlabelled": tasks.noisy(ABC, unlabelled=True),
+    "cond": tasks.class_conditional_noise(ABC),
+    "cond unlabelled": tasks.class_conditional_noise(ABC, unlabelled=True),
+    "complementary": tasks.complementary(ABC),
+    "complementary unlabelled": tasks.complementary(ABC, unlabelled=True),
+}
+ESTIMATES = [carried_transitions, confident_transitions]
+
+
+def draw(task, seed=0, n_rows=60):
+    """Random p(s|x), and labels drawn from it."""
+    rng = np.random.default_rng(seed)
+    proba = rng.dirichlet(np.ones(len(task.labels)), n_rows)
+    codes = (rng.random((n_rows, 1)) > proba.cumsum(axis=1)).sum(axis=1)
+    return proba, codes
+
+
+def test_the_mean_over_the_carriers_of_a_label_by_hand():
+    """Rows 1 and 2 carry "a", with weights 1 and 3; nobody carries "b"; "negative" has no label."""
+    proba = np.array([[0.9, 0.1, 0.0], [0.5, 0.4, 0.1], [0.1, 0.8, 0.1]])
+    task = tasks.multi_positive_unlabelled(AB)
+    found = carried_transitions(task, proba, np.array([0, 1, 1]), np.array([1.0, 1.0, 3.0]))
+    np.testing.assert_allclose(found, [[0, 0, 0], [0.8, 2.8, 0.4], [0, 0, 0]])
+
+
+RAW = np.array(
+    [
+        [0.1, 0.8, 0.1],  # over the threshold of "a" alone
+        [0.2, 0.2, 0.6],  # of "b" alone, which it does not carry
+        [0.1, 0.45, 0.45],  # of none
+        [0.2, 0.5, 0.3],  # exactly at that of "a"
+        [0.0, 0.5, 0.5],  # of both, and equally
+        [0.9, 0.1, 0.0],  # of none, unlabelled
+        [0.0, 0.49, 0.51],  # of "b" alone, unlabelled
+    ]
+)
+CODES = np.array([1, 1, 2, 1, 2, 0, 0])  # thresholds: "a" 1.5 / 3 = .5, "b" .95 / 2 = .475
+SURE = np.array([0, 1, -1, 0, 0, -1, 1])
+
+
+def test_confident_rows_by_hand():
+    task = tasks.noisy(AB, unlabelled=True)
+    np.testing.assert_array_equal(confident_rows(task, RAW, CODES, np.ones(7)), SURE)
+    counts = confident_transitions(task, RAW, CODES, np.ones(7))
+    np.testing.assert_array_equal(counts, [[0, 2, 1], [1, 1, 0]])
+
+
+def test_a_row_over_several_thresholds_goes_to_the_larger():
+    raw = np.array([[0.4, 0.6], [0.3, 0.7], [0.2, 0.8]])
+    rows = confident_rows(tasks.noisy(AB), raw, np.array([0, 0, 1]), np.ones(3))
+    np.testing.assert_array_equal(rows, [0, -1, 1])  # thresholds .35 and .8
+    rows = confident_rows(tasks.noisy(AB), raw, np.array([0, 1, 1]), np.array([1.0, 1.0, 0.0]))
+    np.testing.assert_array_equal(rows, [0, 1, 1])  # thresholds .4 and .7
+    rows = confident_rows(tasks.noisy(AB), raw, np.array([1, 1, 0]), np.ones(3))
+    np.testing.assert_array_equal(rows, [0, 1, 1])  # thresholds .2 and .65: two rows are over both
+
+
+@pytest.mark.parametrize("score", [0.1, 0.3, 0.7])
+@pytest.mark.parametrize("n_carriers", [3, 6, 49])
+def test_carriers_with_equal_scores_are_all_sure(score, n_carriers):
+    """Though the mean of the scores may be above each of them by rounding."""
+    raw = np.tile([1 - score, score], (n_carriers, 1))
+    task = tasks.positive_unlabelled()
+    rows = confident_rows(task, raw, np.ones(n_carriers, int), np.full(n_carriers, 0.1))
+    np.testing.assert_array_equal(rows, 1)
+
+
+def test_a_label_that_nobody_carries_makes_nobody_sure():
+    raw = np.array([[0.0, 1.0], [0.4, 0.6]])
+    rows = confident_rows(tasks.noisy(AB), raw, np.array([0, 0]), np.ones(2))
+    np.testing.assert_array_equal(rows, [-1, 0])
+
+
+def test_nobody_is_sure_where_no_class_has_a_label_of_its_own():
+    proba, codes = draw(TASKS["complementary"])
+    rows = confident_rows(TASKS["complementary"], proba, codes, np.ones(60))
+    np.testing.assert_array_equal(rows, -1)
+
+
+def test_confident_counts_are_the_confusion_of_classes_that_can_be_told():
+    """With p(s|x) of a class equal to its row of T, rows of a class are those that are sure."""
+    rng = np.random.default_rng(0)
+    T = np.array([[0.4, 0.5, 0.1, 0.0], [0.3, 0.1, 0.4, 0.2], [0.3, 0.0, 0.1, 0.6]])
+    classes = rng.integers(0, 3, 300)
+    proba = T[classes]
+    codes = (rng.random((300, 1)) > proba.cumsum(axis=1)).sum(axis=1)
+    expected = np.zeros((3, 4))
+    for c, s in zip(classes, codes, strict=True):
+        expected[c, s] += 1
+    counts = confident_transitions(TASKS["cond unlabelled"], proba, codes, np.ones(300))
+    np.testing.assert_array_equal(counts, expected)
+
+
+def test_carriers_of_clean_labels_have_the_rates_of_their_class():
+    T = np.array([[1.0, 0.0, 0.0, 0.0], [0.8, 0.2, 0, 0], [0.3, 0, 0.7, 0], [0.5, 0, 0, 0.5]])
+    classes = np.repeat(np.arange(4), 500)
+    codes = np.where(np.arange(2000) % 10 == 0, classes, 0)  # any carriers will do
+    found, support = first_transitions(
+        TASKS["multi-pu"], T[classes], np.full((2000, 4), np.nan), codes, np.ones(2000)
+    )
+    np.testing.assert_allclose(found, T, atol=0.01)
+    np.testing.assert_allclose(support, [0, 50, 50, 50])
+
+
+def test_first_transitions_by_hand():
+    """A share of one row for all that is possible, in equal parts."""
+    pu = tasks.positive_unlabelled()
+    proba = np.array([[0.6, 0.4], [0.2, 0.8], [0.9, 0.1]])
+    codes = np.array([1, 1, 0])
+    found, support = first_transitions(pu, proba, proba, codes, np.ones(3))
+    np.testing.assert_allclose(found, [[1, 0], [1.3 / 3, 1.7 / 3]])
+    np.testing.assert_allclose(support, [0, 2])
+
+    noisy = tasks.class_conditional_noise(AB)
+    raw = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.1, 0.9]])
+    codes = np.array([0, 1, 0, 1])  # thresholds .8 and .55: rows 0 and 1, and row 3
+    found, support = first_transitions(noisy, np.full((4, 2), np.nan), raw, codes, np.ones(4))
+    np.testing.assert_allclose(found, [[0.5, 0.5], [0.25, 0.75]])
+    np.testing.assert_allclose(support, [2, 1])
+
+
+@pytest.mark.parametrize("key", TASKS)
+def test_the_first_transitions_obey_the_task(key):
+    task = TASKS[key]
+    proba, codes = draw(task)
+    found, support = first_transitions(task, proba, proba, codes, np.ones(60))
+    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_array_equal(found > 0, task.mask)
+    np.testing.assert_allclose(tasks.project(task, found), found, rtol=1e-9)
+    assert ((support > 0) == (task.own >= 0)).all()
+
+
+@pytest.mark.parametrize("estimate", ESTIMATES)
+@pytest.mark.parametrize("key", ["multi-pu", "noisy unlabelled", "cond"])
+def test_a_weight_is_so_many_equal_rows_and_none_is_no_row(key, estimate):
+    task = TASKS[key]
+    proba, codes = draw(task)
+    weight = np.random.default_rng(1).integers(0, 4, 60)
+    copies = np.random.default_rng(2).permutation(np.repeat(np.arange(60), weight))
+    weighted = estimate(task, proba, codes, weight.astype(float))
+    repeated = estimate(task, proba[copies], codes[copies], np.ones(len(copies)))
+    np.testing.assert_allclose(weighted, repeated, rtol=1e-12)
+    assert weighted.any()
+
+
+@pytest.mark.parametrize("estimate", ESTIMATES)
+def test_order_of_classes(estimate):
+    """The class without a label comes first in one task, and between the others in the other."""
+    first = tasks.multi_positive_unlabelled(("a", "z"), "m")
+    between = in_order(first)
+    assert between.classes == ("a", "m", "z")
+    proba, codes = draw(first)
+    found = [estimate(task, proba, codes, np.ones(60)) for task in (first, between)]
+    np.testing.assert_array_equal(found[1], found[0][[1, 0, 2]])
+
+
+# Rates that are known
+
+T_NOISY = np.array([[0.5, 0.4, 0.1], [0.2, 0.2, 0.6]])
+T_PU = np.array([[1.0, 0.0, 0.0], [0.6, 0.4, 0.0], [0.5, 0.0, 0.5]])
+NOISY = tasks.class_conditional_noise(AB, unlabelled=True)
+PU = tasks.multi_positive_unlabelled(AB)
+
+
+@pytest.mark.parametrize(
+    ("task", "transitions", "rates", "expected"),
+    [
+        (NOISY, T_NOISY, {}, T_NOISY),
+        (PU, T_PU, {}, T_PU),
+        (NOISY, T_NOISY, {"labelled": 0.8}, [[0.2, 0.64, 0.16], [0.2, 0.2, 0.6]]),
+        (NOISY, T_NOISY, {"labelled": [1, 0.4]}, [[0, 0.8, 0.2], [0.6, 0.1, 0.3]]),
+        (NOISY, T_NOISY, {"labelled": {"b": 0.4, "a": 1}}, [[0, 0.8, 0.2], [0.6, 0.1, 0.3]]),
+        (NOISY, T_NOISY, {"noise": 0.1}, [[0.5, 0.45, 0.05], [0.2, 0.08, 0.72]]),
+        (NOISY, T_NOISY, {"noise": {"b": 0, "a": 0.5}}, [[0.5, 0.25, 0.25], [0.2, 0, 0.8]]),
+        (
+            NOISY,
+            T_NOISY,
+            {"noise": [[0.9, 0.1], [0.2, 0.8]], "labelled": 0.5},
+            [[0.5, 0.45, 0.05], [0.5, 0.1, 0.4]],
+        ),
+        (NOISY, T_NOISY, {"noise": [[0, 0.2], [0.5, 0]]}, [[0.5, 0.4, 0.1], [0.2, 0.4, 0.4]]),
+        # The class that is never labelled has no rate, and stays as it is.
+        (PU, T_PU, {"labelled": [0.1, 0.2]}, [[1, 0, 0], [0.9, 0.1, 0], [0.8, 0, 0.2]]),
+        (PU, T_PU, {"labelled": {"a": 0.1, "b": 0.2}}, [[1, 0, 0], [0.9, 0.1, 0], [0.8, 0, 0.2]]),
+        (
+            tasks.noisy(AB),
+            T_NOISY[:, 1:] / T_NOISY[:, 1:].sum(axis=1, keepdims=True),
+            {"labelled": 1, "noise": 0.25},
+            [[0.75, 0.25], [0.25, 0.75]],
+        ),
+        (
+            tasks.multi_positive_unlabelled(ABC, noise=True),
+            np.array([[1, 0, 0, 0], [0.5, 0.3, 0.1, 0.1], [0.5, 0, 0.5, 0], [0.5, 0, 0, 0.5]]),
+            {"noise": 0.4},
+            [[1, 0, 0, 0], [0.5, 0.3, 0.1, 0.1], [0.5, 0.1, 0.3, 0.1], [0.5, 0.1, 0.1, 0.3]],
+        ),
+    ],
+)
+def test_known_rates_take_the_place_of_those_estimated(task, transitions, rates, expected):
+    before = transitions.copy()
+    found = with_rates(task, transitions, rates.get("labelled"), rates.get("noise"))
+    np.testing.assert_allclose(found, expected, atol=1e-15)
+    np.testing.assert_array_equal(transitions, before)
+
+
+def test_rates_go_by_class_where_the_negative_stands_between_the_others():
+    task = in_order(tasks.multi_positive_unlabelled(("a", "z"), "m"))
+    found = with_rates(task, T_PU[[1, 0, 2]], {"z": 0.2, "a": 0.1}, None)
+    np.testing.assert_allclose(found, [[0.9, 0.1, 0], [1, 0, 0], [0.8, 0, 0.2]], atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("task", "labelled", "noise", "message"),
+    [
+        (tasks.noisy(AB), 0.9, None, "labelled is below 1, but no row is unlabelled"),
+        (NOISY, 0.0, None, "labelled: 0 for class 'a', 'b'"),
+        (NOISY, 1.2, None, "labelled: 1.2 for class 'a' is not a probability"),
+        (NOISY, None, [0.1, 0.2, 0.3], r"noise must be a number, one per class \(2: 'a', 'b'\)"),
+        (NOISY, None, np.eye(3), r"noise must have shape \(2, 2\)"),
+        (PU, {"negative": 0.1, "a": 0.1, "b": 0.1}, None, "unknown: 'negative'"),
+        (tasks.positive_unlabelled("yes"), None, 0.1, "Wrong labels need at least 2 classes"),
+        (tasks.complementary(AB), None, 0.1, "class 'a' would get the label 'a', .* 'complementar"),
+    ],
+)
+def test_bad_rates(task, labelled, noise, message):
+    T = tasks.project(task, np.zeros(task.mask.shape))
+    with pytest.raises(ValueError, match=message):
+        with_rates(task, T, labelled, noise)
