@@ -46,22 +46,24 @@ class Data:
     n_labelled : int
         Labelled rows of each class.
     positives : dict
-        Number of positive classes for the one-sided tasks, by task.
+        Positive classes of the one-sided tasks, by task.
     """
 
     name: str
     load: Callable[..., tuple[np.ndarray, np.ndarray]]
     n_train: int
     n_labelled: int
-    positives: dict[str, int]
+    positives: dict[str, tuple[int, ...]]
 
 
+# With all true labels these score what the reference reports for its own, which it does not name.
+DIGITS = {"PU": (3,), "3 positives": (2, 3, 6), "7 positives": (1, 2, 3, 4, 5, 6, 7)}
 DATA = {
     data.name: data
     for data in (
-        Data("digits", load_digits, 1200, 40, {"PU": 1, "3 positives": 3, "7 positives": 7}),
-        Data("wine", load_wine, 120, 20, {"PU": 1, "2 positives": 2}),
-        Data("breast cancer", load_breast_cancer, 380, 40, {"PU": 1}),
+        Data("digits", load_digits, 1200, 40, DIGITS),
+        Data("wine", load_wine, 120, 20, {"PU": (1,), "2 positives": (0, 1)}),
+        Data("breast cancer", load_breast_cancer, 380, 40, {"PU": (0,)}),
     )
 }
 # Macro-F1 on digits of the recipe that the defaults started from, mean of 5 seeds.
@@ -124,9 +126,7 @@ def draw(data: Data, task: str, seed: int) -> Problem:
     X, y = data.load(return_X_y=True)
     rng = np.random.default_rng(seed)
     if task in data.positives:
-        classes = np.unique(y)
-        positive = rng.permutation(classes)[: data.positives[task]]
-        y = np.where(np.isin(y, positive), y, NEGATIVE)
+        y = np.where(np.isin(y, data.positives[task]), y, NEGATIVE)
     X, X_test, y, y_test = train_test_split(
         X, y, train_size=data.n_train, random_state=seed, stratify=y
     )
@@ -149,14 +149,16 @@ def base() -> object:
     return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
 
 
-Scores = dict[str, tuple[float, ...]]
+def naive(problem: Problem, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Train on the labels as they are: labelled rows, or unlabelled ones as negative.
 
-
-def naive(problem: Problem, seed: int) -> np.ndarray:
-    """Train on the labels as they are: labelled rows, or unlabelled ones as negative."""
+    Once on all of them, and once as the mean of the models of five folds.
+    """
     target = np.array([NEGATIVE if label is None else label for label in problem.given])
     rows = np.full(len(target), True) if problem.one_sided else target != NEGATIVE
-    return _fold_mean(problem.X[rows], target[rows], problem.X_test, seed)
+    X, target = problem.X[rows], target[rows]
+    single = clone(base()).fit(X, target).predict_proba(problem.X_test)
+    return single, _fold_mean(X, target, problem.X_test, seed)
 
 
 def _fold_mean(X: np.ndarray, target: np.ndarray, X_test: np.ndarray, seed: int) -> np.ndarray:
@@ -204,7 +206,11 @@ def evaluate(name: str, task: str, seed: int) -> dict[str, float]:
             scores[f"log-loss {column}"] = log_loss(truth, np.clip(proba, 1e-9, 1), labels=known)
         scores["train p(y|x)"] = f1(problem, problem.classes, clf.predict_proba(problem.X))
         scores["train p(y|s,x)"] = f1(problem, problem.classes, clf.label_conditional_proba_)
-    scores["naive"] = f1(problem, truth, naive(problem, seed))
+    single, folds = naive(problem, seed)
+    scores["naive"], scores["naive, 5 folds"] = (
+        f1(problem, truth, single),
+        f1(problem, truth, folds),
+    )
     if problem.one_sided:
         scores["Elkan-Noto"] = f1(problem, truth, elkan_noto(problem, seed))
     scores["true labels"] = f1(
@@ -215,6 +221,7 @@ def evaluate(name: str, task: str, seed: int) -> dict[str, float]:
 
 COLUMNS = (
     "naive",
+    "naive, 5 folds",
     "Elkan-Noto",
     "paper",
     "decoupling",

@@ -445,11 +445,13 @@ def test_a_rate_that_cannot_depend_on_x_is_not_learnt():
     np.testing.assert_allclose(1 - model.predict(X)[:, 0], rate)
 
 
+@pytest.mark.parametrize("constant_rate", [False, True])
 @pytest.mark.parametrize(("n_labels", "has_unlabelled"), [(3, False), (2, True)])
-def test_where_there_is_nothing_to_split(n_labels, has_unlabelled):
+def test_where_there_is_nothing_to_split(n_labels, has_unlabelled, constant_rate):
     X, codes = draw()
     codes = np.minimum(codes, n_labels - 1)
-    model = fit(X, codes, n_labels=n_labels, has_unlabelled=has_unlabelled)
+    options = {"has_unlabelled": has_unlabelled, "constant_rate": constant_rate}
+    model = fit(X, codes, n_labels=n_labels, **options)
     assert isinstance(model.form, JointForm)
     assert_probabilities(model.proba, (len(X), n_labels))
 
@@ -517,12 +519,13 @@ def test_a_label_that_is_never_seen_keeps_its_column(has_unlabelled):
     assert np.isfinite(model.log_likelihood)
 
 
-def test_a_label_with_fewer_members_than_folds():
+@pytest.mark.parametrize("calibrate", [False, True])
+def test_a_label_with_fewer_members_than_folds(calibrate):
     """Its only row is held out from every classifier that might know it."""
     X, codes = draw()
     codes[codes == 3] = 0
     codes[0] = 3
-    model = fit(X, codes)
+    model = fit(X, codes, calibrate=calibrate)
     assert model.raw[0, 3] == 0
     assert_probabilities(model.proba, (len(X), 4))
     assert np.isfinite(model.log_likelihood)

@@ -8,12 +8,26 @@ labelling in a `TransitionPrior`, and `infer` the rest. The model is that of Nø
 "Probabilistic Decoupling of Labels in Classification".
 """
 
+from decoupling.classifier import DecouplingClassifier
+from decoupling.evaluation import LabelledKFold, labelled_scorer
 from decoupling.inference.agreement import agreement_terms
 from decoupling.inference.expected_log import expected_log
 from decoupling.inference.infer import infer
 from decoupling.inference.posterior import Posterior
+from decoupling.label_issues import LabelIssues, label_issues
 from decoupling.transitions.prior import TransitionPrior
 
 __version__ = "0.1.0"
 
-__all__ = ["Posterior", "TransitionPrior", "agreement_terms", "expected_log", "infer"]
+__all__ = [
+    "DecouplingClassifier",
+    "LabelIssues",
+    "LabelledKFold",
+    "Posterior",
+    "TransitionPrior",
+    "agreement_terms",
+    "expected_log",
+    "infer",
+    "label_issues",
+    "labelled_scorer",
+]

@@ -304,7 +304,7 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return MetadataRouter(owner=self).add(estimator=self._estimator(), method_mapping=mapping)
 
     def _estimator(self) -> Any:
-        return LogisticRegression() if self.estimator is None else self.estimator
+        return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
 
     def _choose_task(self) -> Task:
         if isinstance(self.task, TransitionPrior):

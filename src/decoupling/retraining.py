@@ -22,7 +22,7 @@ from decoupling.transitions.tasks import Task
 
 # Unlabelled rows take part if the probability of a class is at least this. Less is asked where some
 # class has no label of its own: it learns from unlabelled rows alone.
-_SURE: Final = 0.9
+_SURE: Final = 0.95
 _SURE_WITHOUT_LABEL: Final = 0.8
 # A class with less weight than this gets its most probable rows besides.
 _FEWEST: Final = 10.0
@@ -68,6 +68,9 @@ def retrain(
 ) -> Retrained:
     """Train on p(y|s,x), predict p(y|x) out of fold, and again.
 
+    Where labels may be wrong, these rounds are on labelled rows alone, since the first p(y|x) has
+    learnt the wrong ones and would spread them; a last round adds the unlabelled rows.
+
     Parameters
     ----------
     training : Training
@@ -83,17 +86,15 @@ def retrain(
     rounds : int
         How often; at least 1.
     """
-    n_classes = len(task.classes)
-    for _ in range(rounds):
+    with_unlabelled = [task.clean] * rounds + [True] * (task.has_unlabelled and not task.clean)
+    for everything in with_unlabelled:
         conditional = label_conditional(class_proba, transitions, codes)
-        trust = training_weights(task, conditional, codes, weight)
+        trust = training_weights(task, conditional, codes, weight, with_unlabelled=everything)
         ensemble = fit_classes(training, X, trust, folds)
         class_proba = out_of_fold(ensemble, X, folds, len(codes))
     temperature = softening(class_proba, transitions, codes, weight)
     _warn_if_few_kept(task, trust, codes, weight)
-    return Retrained(
-        Ensemble(ensemble.models, n_classes), temperature, tempered(class_proba, temperature)
-    )
+    return Retrained(ensemble, temperature, tempered(class_proba, temperature))
 
 
 def label_conditional(
@@ -109,20 +110,28 @@ def label_conditional(
 
 
 def training_weights(
-    task: Task, conditional: FloatArray, codes: IntArray, weight: FloatArray
+    task: Task,
+    conditional: FloatArray,
+    codes: IntArray,
+    weight: FloatArray,
+    *,
+    with_unlabelled: bool = True,
 ) -> FloatArray:
     """How much each row counts as a member of each class, (N, C).
 
-    Of the rows that carry a class's label as many are kept as are expected to belong to it, the
-    most probable ones. Unlabelled rows count by their probabilities if one of them is large enough.
-    A class that is left with almost nothing gets its most probable other rows.
+    Of the rows that carry a class's label as many are kept as surely belong to it, the most
+    probable ones: their expected number less its standard deviation. Unlabelled rows count by their
+    probabilities if one of them is large enough. A class that is left with almost nothing gets its
+    most probable other rows.
     """
     trust = np.zeros_like(conditional)
     for c, own in enumerate(task.own):
         rows = np.flatnonzero(codes == own) if own >= 0 else np.empty(0, dtype=np.int64)
-        expected = float(conditional[rows, c] @ weight[rows])
-        trust[rows, c] = keep_most_probable(conditional[rows, c], weight[rows], np.ceil(expected))
-    if task.has_unlabelled:
+        proba = conditional[rows, c]
+        spread = float((proba * (1.0 - proba)) @ weight[rows])
+        amount = np.ceil(float(proba @ weight[rows]) - np.sqrt(spread))
+        trust[rows, c] = keep_most_probable(proba, weight[rows], max(amount, 0.0))
+    if task.has_unlabelled and with_unlabelled:
         least = _SURE if task.complete else _SURE_WITHOUT_LABEL
         sure = (codes == 0) & (conditional.max(axis=1) >= least)
         trust[sure] = conditional[sure] * weight[sure, None]

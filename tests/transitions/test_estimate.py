@@ -143,6 +143,16 @@ def test_first_transitions_by_hand():
     np.testing.assert_allclose(support, [2, 1])
 
 
+def test_a_class_that_nobody_carries_has_the_rate_of_the_others():
+    proba = np.array([[0.2, 0.7, 0.1], [0.4, 0.5, 0.1], [0.9, 0.05, 0.05]])
+    codes = np.array([1, 1, 0])
+    found, support = first_transitions(tasks.semi_supervised(AB), proba, proba, codes, np.ones(3))
+    unlabelled = (0.2 + 0.4 + 0.5) / 3
+    np.testing.assert_allclose(found[:, 0], unlabelled)
+    np.testing.assert_allclose(found[:, 1:], (1 - unlabelled) * np.eye(2))
+    np.testing.assert_allclose(support, [2, 0])
+
+
 @pytest.mark.parametrize("key", TASKS)
 def test_the_first_transitions_obey_the_task(key):
     task = TASKS[key]

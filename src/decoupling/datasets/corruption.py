@@ -44,7 +44,7 @@ def give_labels(
     if (codes < 0).any():
         raise ValueError(
             f"classes: {int((codes < 0).sum())} samples have no class (first: row "
-            f"{int((codes < 0).argmax())}). Every sample has a class; it is labels that are missing."
+            f"{int((codes < 0).argmax())}). Every sample has a class; only labels may be missing."
         )
     cumulative = np.cumsum(transitions.mean, axis=1)[codes]  # (N, S)
     # The last sum may miss 1 by rounding.
