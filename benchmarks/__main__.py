@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.table import Measurement, environment, markdown
 from benchmarks.timing import progress
 
-NAMES = ("agreement", "topic_models", "iteration", "scaling")
+NAMES = ("agreement", "topic_models", "iteration", "scaling", "budget")
 README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
 COMMAND = "python -m benchmarks --write"

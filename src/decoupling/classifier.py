@@ -43,6 +43,8 @@ from decoupling.transitions.tasks import Task
 
 # Classes move less than a tenth of a percent beyond this, while it halves the iterations.
 _TOLERANCE: Final = 1e-4
+# New rows must not depend on what else is in the batch, whose bound decides when to stop.
+_PREDICTION_TOLERANCE: Final = 1e-12
 # The share of a class may be off by so much before a warning is due.
 _BALANCE: Final = 0.1
 
@@ -245,7 +247,8 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         validate_data(self, X, skip_check_array=True, reset=False)
         if self.retrained_ is not None:
             return self.retrained_.predict(X)
-        return self.posterior_.predict(self.label_model_.predict(X)).class_proba
+        label_proba = self.label_model_.predict(X)
+        return self.posterior_.predict(label_proba, tol=_PREDICTION_TOLERANCE).class_proba
 
     def predict(self, X: Any) -> AnyArray:
         """Most probable class of new rows, (N,)."""

@@ -78,15 +78,21 @@ def first_transitions(
     """First T that obeys the task, (C, S), and how many rows stand behind each row of it, (C,).
 
     Where labels are never wrong it is the mean over their carriers, elsewhere the confident counts:
-    wrongly labelled carriers would overstate the noise. Every possible label of a class keeps a
-    share of one sample, since a zero would say that it is impossible.
+    wrongly labelled carriers would overstate the noise. Every label that a class may get keeps a
+    share of one sample, since a zero would say that it is impossible; p(labelled | class) stays.
     """
     estimate = carried_transitions if task.clean else confident_transitions
     counts = estimate(task, proba if task.clean else raw, codes, weight)
     support = counts.sum(axis=1)
-    spread = task.mask / task.mask.sum(axis=1, keepdims=True)
-    has_data = support[:, None] > 0
-    return project(task, np.where(has_data, counts + spread, counts)), support
+    obeying = project(task, counts)
+    first = int(task.has_unlabelled)
+    spread = np.zeros_like(obeying)
+    labels = task.mask[:, first:]
+    share = 1.0 - obeying[:, :first].sum(axis=1, keepdims=True)
+    spread[:, :first] = obeying[:, :first]
+    spread[:, first:] = share * labels / np.maximum(labels.sum(axis=1, keepdims=True), 1)
+    one = 1.0 / (1.0 + support[:, None])
+    return project(task, (1.0 - one) * obeying + one * spread), support
 
 
 def with_rates(
