@@ -349,17 +349,17 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return model
 
     def _prefit_columns(self) -> IntArray:
-        """Column of p(label | x) of each class of the fitted classifier."""
+        """Column of p(label | x) of each class of the fitted classifier, by name."""
         check_is_fitted(self.estimator)
-        codes = encode_labels(
-            self.estimator.classes_, self.observed_.values, unlabelled=self.unlabelled
-        )
-        columns = codes + 1 if self.task_.has_unlabelled else codes
-        absent = [v for k, v in enumerate(self.observed_.values.tolist()) if k not in codes]
+        known = self.estimator.classes_
+        columns = encode(self.task_, known, unlabelled=self.unlabelled)
+        labels = self.observed_.values
+        codes = encode_labels(labels, self.task_.labels)
+        absent = [label for label, s in zip(labels.tolist(), codes, strict=True) if s not in columns]
         if absent:
             raise ValueError(
                 f'cv="prefit": the classifier was not fitted on the labels {absent} of y; it knows '
-                f"{list(self.estimator.classes_)}."
+                f"{known.tolist()}."
             )
         return columns
 
@@ -387,11 +387,12 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _retrain(
         self, training: Training, X: Any, codes: IntArray, counts: FloatArray
     ) -> Retrained | None:
-        """Rounds of retraining, unless the labels are as good as classes."""
+        """Rounds of retraining, unless the labels are as good as classes, or name none."""
         check_count("rounds", self.rounds, least=0)
         folds = self.label_model_.folds
         as_good = self.task_.clean and self.task_.complete
-        if self.rounds == 0 or not folds or as_good:
+        nobody = not (self.task_.own >= 0).any()  # complementary labels name no class
+        if self.rounds == 0 or not folds or as_good or nobody:
             return None
         self._say(f"{self.rounds} rounds of retraining")
         proba, transitions = self.posterior_.class_proba, self.transitions_

@@ -127,12 +127,12 @@ def test_carriers_of_clean_labels_have_the_rates_of_their_class():
 
 
 def test_first_transitions_by_hand():
-    """A share of one row for all that is possible, in equal parts."""
+    """One more row for the possible labels, in equal parts; the rate of labelling stays."""
     pu = tasks.positive_unlabelled()
     proba = np.array([[0.6, 0.4], [0.2, 0.8], [0.9, 0.1]])
     codes = np.array([1, 1, 0])
     found, support = first_transitions(pu, proba, proba, codes, np.ones(3))
-    np.testing.assert_allclose(found, [[1, 0], [1.3 / 3, 1.7 / 3]])
+    np.testing.assert_allclose(found, [[1, 0], [0.4, 0.6]])
     np.testing.assert_allclose(support, [0, 2])
 
     noisy = tasks.class_conditional_noise(AB)
@@ -143,13 +143,29 @@ def test_first_transitions_by_hand():
     np.testing.assert_allclose(support, [2, 1])
 
 
+@pytest.mark.parametrize(
+    ("codes", "expected"),
+    [
+        ([1, 1, 1, 2, 2], [0.125, 0.8125, 0.0625]),  # of three rows all have the label
+        ([0, 0, 1, 2, 2], [2 / 3, 0.875 / 3, 0.125 / 3]),  # one has
+        ([0, 0, 0, 1, 2], [0.875, 0.0625, 0.0625]),  # none has; its carrier looks like a "b"
+    ],
+)
+def test_no_class_is_always_or_never_labelled(codes, expected):
+    """Unless it has to be: a zero would say that it is impossible."""
+    task = tasks.multi_positive_unlabelled(AB, noise=True)
+    raw = np.array([[0.1, 0.8, 0.1]] * 3 + [[0.1, 0.4, 0.5]] * 2)
+    found, support = first_transitions(task, raw, raw, np.array(codes), np.ones(5))
+    np.testing.assert_array_equal(support, [0, 3, 2])
+    np.testing.assert_array_equal(found > 0, task.mask)
+    np.testing.assert_allclose(found[1], expected)
+
+
 def test_a_class_that_nobody_carries_has_the_rate_of_the_others():
     proba = np.array([[0.2, 0.7, 0.1], [0.4, 0.5, 0.1], [0.9, 0.05, 0.05]])
     codes = np.array([1, 1, 0])
     found, support = first_transitions(tasks.semi_supervised(AB), proba, proba, codes, np.ones(3))
-    unlabelled = (0.2 + 0.4 + 0.5) / 3
-    np.testing.assert_allclose(found[:, 0], unlabelled)
-    np.testing.assert_allclose(found[:, 1:], (1 - unlabelled) * np.eye(2))
+    np.testing.assert_allclose(found, [[0.3, 0.7, 0], [0.3, 0, 0.7]])
     np.testing.assert_allclose(support, [2, 0])
 
 

@@ -79,7 +79,8 @@ def first_transitions(
 
     Where labels are never wrong it is the mean over their carriers, elsewhere the confident counts:
     wrongly labelled carriers would overstate the noise. Every label that a class may get keeps a
-    share of one sample, since a zero would say that it is impossible; p(labelled | class) stays.
+    share of one sample, since a zero would say that it is impossible; p(labelled | class) stays,
+    unless it is 0 or 1 where it need not be.
     """
     estimate = carried_transitions if task.clean else confident_transitions
     counts = estimate(task, proba if task.clean else raw, codes, weight)
@@ -89,7 +90,9 @@ def first_transitions(
     spread = np.zeros_like(obeying)
     labels = task.mask[:, first:]
     share = 1.0 - obeying[:, :first].sum(axis=1, keepdims=True)
-    spread[:, :first] = obeying[:, :first]
+    either = task.mask[:, :first].any(axis=1, keepdims=True) & labels.any(axis=1, keepdims=True)
+    share = np.where(either & ((share <= 0) | (share >= 1)), 0.5, share)
+    spread[:, :first] = 1.0 - share
     spread[:, first:] = share * labels / np.maximum(labels.sum(axis=1, keepdims=True), 1)
     one = 1.0 / (1.0 + support[:, None])
     return project(task, (1.0 - one) * obeying + one * spread), support
