@@ -355,7 +355,9 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         columns = encode(self.task_, known, unlabelled=self.unlabelled)
         labels = self.observed_.values
         codes = encode_labels(labels, self.task_.labels)
-        absent = [label for label, s in zip(labels.tolist(), codes, strict=True) if s not in columns]
+        absent = [
+            label for label, s in zip(labels.tolist(), codes, strict=True) if s not in columns
+        ]
         if absent:
             raise ValueError(
                 f'cv="prefit": the classifier was not fitted on the labels {absent} of y; it knows '
