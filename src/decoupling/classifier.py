@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_consistent_length, check_random_state, get_tags
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
@@ -19,7 +19,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from decoupling._typing import AnyArray, FloatArray, IntArray
-from decoupling._validation import check_count
+from decoupling._validation import SUM_TOLERANCE, check_count
 from decoupling.inference.infer import infer
 from decoupling.label_issues import LabelIssues, library_of, rank_issues
 from decoupling.label_model import (
@@ -36,7 +36,7 @@ from decoupling.label_model import (
 from decoupling.labels import encode_labels, read_labels
 from decoupling.retraining import Retrained, label_conditional, retrain
 from decoupling.transitions._rates import check_rates
-from decoupling.transitions.choice import choose_task, class_array, encode
+from decoupling.transitions.choice import choose_task, class_array, encode, given_labels
 from decoupling.transitions.estimate import ENOUGH, first_transitions, with_rates
 from decoupling.transitions.prior import TransitionPrior
 from decoupling.transitions.tasks import Task
@@ -47,6 +47,8 @@ _TOLERANCE: Final = 1e-4
 _PREDICTION_TOLERANCE: Final = 1e-12
 # The share of a class may be off by so much before a warning is due.
 _BALANCE: Final = 0.1
+# A message lists this many classes, and counts the rest.
+_SHOWN: Final = 5
 
 
 class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -214,15 +216,17 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.observed_ = read_labels(y, unlabelled=self.unlabelled)
         self._labels_like = library_of(y)
         self.task_ = self._choose_task()
-        codes = encode(self.task_, y, unlabelled=self.unlabelled)
+        codes = self._codes()
         check_consistent_length(X, codes)
         weight = check_weights(sample_weight, X)
         counts = np.ones(len(codes)) if weight is None else weight
+        self._check_options(codes, counts)
         self.classes_ = class_array(self.task_, self.observed_.values)
         self.labels_ = self.task_.labels
         training = self._training(fit_params, weight)
         self._say("p(label | x)")
-        self.label_model_ = self._fit_label_model(training, X, codes, weight)
+        with _needing_proba(training.estimator):
+            self.label_model_ = self._fit_label_model(training, X, codes, weight)
         self.label_proba_ = self.label_model_.proba
         self.prior_ = self._transition_prior(codes, counts)
         self._say("p(class | x) and p(label | class)")
@@ -280,12 +284,10 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             Its ``table()`` is of the library that ``y`` came in, with its index.
         """
         check_is_fitted(self)
-        columns = encode(self.task_, self.observed_.values)
-        codes = np.append(columns, 0)[self.observed_.codes]  # the last, -1, is unlabelled
         return rank_issues(
             self.task_,
             self.label_conditional_proba_,
-            codes,
+            self._codes(),
             self.classes_,
             self._labels_like,
             threshold=threshold,
@@ -295,32 +297,84 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = get_tags(self._estimator())
+        try:
+            inner = get_tags(self._estimator())
+        except (AttributeError, TypeError):  # not of scikit-learn; fit will say if that is wrong
+            return tags
         tags.input_tags.sparse = inner.input_tags.sparse
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
+        if inner.classifier_tags is not None:
+            tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
         return tags
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Say which metadata goes where: that of ``fit`` to the ``fit`` of the classifier."""
         mapping = MethodMapping().add(caller="fit", callee="fit")
-        return MetadataRouter(owner=self).add(estimator=self._estimator(), method_mapping=mapping)
+        router = MetadataRouter(owner=self).add_self_request(self)
+        return router.add(estimator=self._estimator(), method_mapping=mapping)
 
     def _estimator(self) -> Any:
-        return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
+        if self.estimator is not None:
+            return self.estimator
+        # Imported on use, like all of scikit-learn that takes long to import.
+        from sklearn.linear_model import LogisticRegression
+
+        default = LogisticRegression(max_iter=1000)
+        # Nobody else can ask for it.
+        return default.set_fit_request(sample_weight=True) if _routing_enabled() else default
 
     def _choose_task(self) -> Task:
         if isinstance(self.task, TransitionPrior):
             return self.task.task
-        noise = self.noise is not None and bool(np.any(_values(self.noise) != 0))
+        noise = _is_noisy(self.noise)
         return choose_task(self.task, self.observed_, negative=self.negative, noise=noise)
+
+    def _codes(self) -> IntArray:
+        """Column of p(label | x) of each row's label, (N,)."""
+        return encode(self.task_, given_labels(self.observed_))
+
+    def _check_options(self, codes: IntArray, counts: FloatArray) -> None:
+        """Refuse what cannot work before anything is fitted, which may take long."""
+        check_count("rounds", self.rounds, least=0)
+        self._expected_shares()
+        if not counts[self.observed_.labelled].any():
+            raise ValueError("sample_weight is 0 for every labelled row: no label is left.")
+        task = self.task_
+        if isinstance(self.task, TransitionPrior):
+            possible = self.task.mean
+        else:
+            anything = task.mask / task.mask.sum(axis=1, keepdims=True)
+            possible = with_rates(task, anything, self.labelled, self.noise)
+        for s in np.flatnonzero(~possible.any(axis=0)):
+            name = "unlabelled" if task.labels[s] is None else repr(task.labels[s])
+            raise ValueError(
+                f"No class can get the label {name}, which {int((codes == s).sum())} rows of y "
+                "have: p(label | class) is 0 for all. Correct labelled= and noise=, or the "
+                "TransitionPrior."
+            )
+
+    def _expected_shares(self) -> FloatArray | None:
+        """Share of each class that the user expects, (C,)."""
+        if self.class_prior is None:
+            return None
+        shares = check_rates("class_prior", self.class_prior, self.task_.classes)
+        if abs(shares.sum() - 1.0) > SUM_TOLERANCE:
+            raise ValueError(
+                f"class_prior must sum to 1 over the classes {_listed(self.task_.classes)}; its "
+                f"sum is {shares.sum():.6g}."
+            )
+        return shares
 
     def _training(self, fit_params: dict[str, Any], weight: FloatArray | None) -> Training:
         params = fit_params
         if _routing_enabled():
             passed = dict(fit_params) if weight is None else {**fit_params, "sample_weight": weight}
             params = dict(process_routing(self, "fit", **passed).estimator.fit)
-            params.pop("sample_weight", None)
+            if params.pop("sample_weight", None) is None and weight is not None:
+                raise ValueError(
+                    f"sample_weight was passed, but {type(self._estimator()).__name__} has not "
+                    "asked for it: call its set_fit_request(sample_weight=True)."
+                )
         return Training(self._estimator(), params, self.n_jobs)
 
     def _fit_label_model(
@@ -340,6 +394,7 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             folds = [Fold(everything, everything)]
         else:
             folds = make_folds(X, codes, self.cv, check_random_state(self.random_state))
+            _check_fold_weights(folds, weight)
         constant = self.task_.rate_tied
         model = fit_label_model(
             training, X, codes, weight, folds, constant_rate=constant, **options
@@ -352,7 +407,14 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Column of p(label | x) of each class of the fitted classifier, by name."""
         check_is_fitted(self.estimator)
         known = self.estimator.classes_
-        columns = encode(self.task_, known, unlabelled=self.unlabelled)
+        try:
+            columns = encode(self.task_, known, unlabelled=self.unlabelled)
+        except ValueError:
+            raise ValueError(
+                f'cv="prefit": the classifier knows {_listed(known.tolist())}, and some of these '
+                f"are not among the labels {_listed(self.observed_.values.tolist())} of y. If y "
+                "merely lacks them, name them in a TransitionPrior as task."
+            ) from None
         labels = self.observed_.values
         codes = encode_labels(labels, self.task_.labels)
         absent = [
@@ -372,7 +434,11 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         model, task = self.label_model_, self.task_
         mean, support = first_transitions(task, model.proba, model.raw, codes, counts)
         self._warn_of_few(support)
-        mean = with_rates(task, mean, self.labelled, self.noise)
+        labelled = self.labelled
+        share = float(counts[self.observed_.labelled].sum() / counts.sum())
+        if labelled is None and not support.any() and 0 < share < 1:
+            labelled = share  # no label stands for a class, but how many rows have one is seen
+        mean = with_rates(task, mean, labelled, self.noise)
         strength = np.full(len(mean), counts.sum() / len(mean))
         strength[np.count_nonzero(mean, axis=1) == 1] = np.inf
         return TransitionPrior(mean, strength, classes=task.classes, labels=task.labels)
@@ -390,7 +456,6 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self, training: Training, X: Any, codes: IntArray, counts: FloatArray
     ) -> Retrained | None:
         """Rounds of retraining, unless the labels are as good as classes, or name none."""
-        check_count("rounds", self.rounds, least=0)
         folds = self.label_model_.folds
         as_good = self.task_.clean and self.task_.complete
         nobody = not (self.task_.own >= 0).any()  # complementary labels name no class
@@ -426,17 +491,17 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _warn_of_failures(self, counts: FloatArray) -> None:
         """Signs that the answer may be wrong."""
         top = np.bincount(self.class_proba_.argmax(axis=1), minlength=len(self.classes_))
-        nobody = [repr(name) for name, n in zip(self.task_.classes, top, strict=True) if n == 0]
+        nobody = [name for name, n in zip(self.task_.classes, top, strict=True) if n == 0]
         if nobody:
             warnings.warn(
-                f"No row has {', '.join(nobody)} as its most probable class: the inference may "
+                f"No row has {_listed(nobody)} as its most probable class: the inference may "
                 "have collapsed. Check the task and the rates, or give a TransitionPrior.",
                 UserWarning,
                 stacklevel=3,
             )
-        if self.class_prior is None:
+        expected = self._expected_shares()
+        if expected is None:
             return
-        expected = check_rates("class_prior", self.class_prior, self.task_.classes)
         found = counts @ self.label_conditional_proba_ / counts.sum()
         off = np.abs(found - expected).max()
         if off > _BALANCE:
@@ -450,6 +515,50 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             )
 
 
-def _values(rates: Any) -> AnyArray:
-    """Rates of a number, a sequence or a mapping as an array."""
-    return np.asarray(list(rates.values()) if hasattr(rates, "keys") else rates, dtype=np.float64)
+@contextmanager
+def _needing_proba(estimator: Any) -> Iterator[None]:
+    """Say what is missing. Some classifiers have ``predict_proba`` only once they are fitted."""
+    try:
+        yield
+    except AttributeError as error:
+        if "predict_proba" not in str(error):
+            raise
+        raise TypeError(
+            f"estimator must predict probabilities, and {type(estimator).__name__} has no "
+            "predict_proba. Use another one, or wrap it: CalibratedClassifierCV(estimator)."
+        ) from error
+
+
+def _check_fold_weights(folds: Sequence[Fold], weight: FloatArray | None) -> None:
+    if weight is None:
+        return
+    for number, fold in enumerate(folds):
+        if not weight[fold.fit].any():
+            raise ValueError(
+                f"sample_weight is 0 for all {len(fold.fit)} rows that fold {number} is trained "
+                "on. Leave these rows out, or choose other folds with cv=."
+            )
+
+
+def _is_noisy(noise: Any) -> bool:
+    """Whether some label may be wrong, given what the user said of it."""
+    if noise is None:
+        return False
+    if hasattr(noise, "columns"):
+        raise ValueError(
+            "noise is a data frame, whose rows and columns would be taken by their place. Bring "
+            "them into the order of the classes and pass an array: noise.to_numpy()."
+        )
+    values = list(dict(noise).values()) if hasattr(noise, "keys") else noise
+    try:
+        return bool(np.any(np.asarray(values, dtype=np.float64) != 0))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "noise must be a number, one per class, a mapping {class: rate} or an array of "
+            f"p(label | class, labelled); {error}."
+        ) from None
+
+
+def _listed(names: Sequence[Hashable]) -> str:
+    rest = len(names) - _SHOWN
+    return ", ".join(map(repr, names[:_SHOWN])) + (f" and {rest} more" if rest > 0 else "")

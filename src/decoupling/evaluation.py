@@ -7,12 +7,11 @@ unlabelled rows help to train, every time.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import get_scorer
-from sklearn.model_selection import StratifiedKFold
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, indexable
 
 from decoupling._typing import AnyArray, BoolArray, IntArray
 from decoupling.labels import read_labels
@@ -59,7 +58,10 @@ class LabelledKFold:
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[IntArray, IntArray]]:
         """Rows to train on and rows to test on, for each fold."""
         observed = read_labels(y, unlabelled=self.unlabelled)
+        indexable(X, observed.codes)  # as many rows as labels
         rows = np.flatnonzero(observed.labelled)
+        from sklearn.model_selection import StratifiedKFold
+
         folds = StratifiedKFold(self.n_splits, shuffle=self.shuffle, random_state=self.random_state)
         for _, test in folds.split(rows, observed.codes[rows]):
             held_out = np.full(len(observed.codes), False)
@@ -69,6 +71,10 @@ class LabelledKFold:
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Number of folds."""
         return self.n_splits
+
+    def __repr__(self) -> str:
+        options = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"LabelledKFold({options})"
 
 
 def labelled_scorer(scoring: str | Scorer = "accuracy", *, unlabelled: Hashable = None) -> Scorer:
@@ -91,16 +97,28 @@ def labelled_scorer(scoring: str | Scorer = "accuracy", *, unlabelled: Hashable 
     >>> labelled_scorer("accuracy")(constant, [[0], [0], [0], [0]], ["a", None, "b", None])
     0.5
     """
-    score = get_scorer(scoring)
+    from sklearn.metrics import get_scorer
 
-    def scorer(estimator: Any, X: Any, y: Any, **params: Any) -> float:
-        observed = read_labels(y, unlabelled=unlabelled)
+    score = get_scorer(scoring)
+    if not callable(score):
+        raise ValueError(f"scoring must be the name of a scorer, or a scorer; got {scoring!r}.")
+    return _LabelledScorer(score, unlabelled)
+
+
+@dataclass(frozen=True)
+class _LabelledScorer:
+    """What `labelled_scorer` returns; an object, since a function could not be pickled."""
+
+    score: Scorer
+    unlabelled: Hashable
+
+    def __call__(self, estimator: Any, X: Any, y: Any, **params: Any) -> float:
+        observed = read_labels(y, unlabelled=self.unlabelled)
+        X, _ = indexable(X, observed.codes)
         rows = np.flatnonzero(observed.labelled)
         given = observed.values[observed.codes[rows]]
         params = {name: _of_rows(value, rows, observed.labelled) for name, value in params.items()}
-        return float(score(estimator, _safe_indexing(X, rows), given, **params))
-
-    return scorer
+        return float(self.score(estimator, _safe_indexing(X, rows), given, **params))
 
 
 def _of_rows(value: Any, rows: IntArray, labelled: BoolArray) -> AnyArray | Any:

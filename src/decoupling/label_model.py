@@ -19,9 +19,6 @@ from scipy.optimize import minimize_scalar
 from scipy.sparse import issparse
 from scipy.special import log_softmax, softmax
 from sklearn.base import clone
-from sklearn.dummy import DummyClassifier
-from sklearn.isotonic import IsotonicRegression
-from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.metadata_routing import _routing_enabled, get_routing_for_object
 from sklearn.utils.parallel import Parallel, delayed
@@ -168,6 +165,8 @@ def _fit(
         params[name] = weight[rows]
     if len(target) and (target == target[0]).all():
         # Most classifiers refuse a single class; there is nothing to learn but its name.
+        from sklearn.dummy import DummyClassifier
+
         return DummyClassifier(strategy="most_frequent").fit(np.zeros((1, 1)), target[:1])
     return clone(training.estimator).fit(_safe_indexing(X, rows), target, **params)
 
@@ -198,11 +197,11 @@ def make_folds(X: Any, codes: IntArray, cv: Any, random_state: np.random.RandomS
         number = turn % min(int(cv), n_rows)
         parts = [np.flatnonzero(number == k) for k in range(number.max() + 1)]
         return [Fold(np.setdiff1d(np.arange(n_rows), part), part) for part in parts]
-    if isinstance(cv, str):
+    if not (isinstance(cv, Iterable) or hasattr(cv, "split")) or isinstance(cv, str):
         raise ValueError(
             f'cv must be a number, a splitter, pairs of rows, None or "prefit"; got {cv!r}.'
         )
-    splits = cv if isinstance(cv, Iterable) else check_cv(cv).split(X, codes)
+    splits = cv if isinstance(cv, Iterable) else cv.split(X, codes)
     folds = [Fold(np.asarray(fit), np.asarray(predict)) for fit, predict in splits]
     covered = np.bincount(np.concatenate([fold.predict for fold in folds]), minlength=n_rows)
     if len(covered) != n_rows or (covered != 1).any():
@@ -278,7 +277,7 @@ class Calibration:
         Whether column 0 is unlabelled.
     """
 
-    labelled: IsotonicRegression | None
+    labelled: Any
     temperature: float
     has_unlabelled: bool
 
@@ -307,6 +306,8 @@ def fit_calibration(
     first = int(has_unlabelled)
     isotonic = None
     if has_unlabelled and np.ptp(proba[:, 0]) > 0:
+        from sklearn.isotonic import IsotonicRegression
+
         isotonic = IsotonicRegression(out_of_bounds="clip", y_min=0.0, y_max=1.0)
         isotonic.fit(1.0 - proba[:, 0], codes > 0, sample_weight=weight)
     rows = codes >= first

@@ -11,9 +11,10 @@ from decoupling import TransitionPrior, infer
 from decoupling.inference.expected_log import METHODS
 
 
-def assert_never_falls(trace):
+def assert_never_falls(trace, accuracy=0.0):
+    """To rounding, and to the accuracy of the expected logarithms in all, where they have one."""
     scale = 1 + np.abs([trace.likelihood, trace.prior, trace.entropy]).max()
-    assert np.diff(trace.elbo).min(initial=0.0) >= -1e-11 * scale
+    assert np.diff(trace.elbo).min(initial=0.0) >= -1e-11 * scale - accuracy
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -71,7 +72,9 @@ def test_bound_never_falls_on_random_problems(
         learn_transitions=learn,
         max_iter=5 if method == "exact" else 25,
     )
-    assert_never_falls(posterior.trace)
+    # The tables of the quadrature follow the concentrations: at the top it is their error that moves.
+    accuracy = 1e-9 * len(proba) * 10**log_evidence if method == "exact" else 0.0
+    assert_never_falls(posterior.trace, accuracy)
     for proba in (posterior.class_proba, posterior.transitions):
         assert np.isfinite(proba).all()
         np.testing.assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-12)

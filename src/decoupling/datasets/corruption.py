@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 from numpy.random import Generator, RandomState
 from numpy.typing import ArrayLike
@@ -31,7 +33,7 @@ def give_labels(
     Returns
     -------
     array (N,)
-        Labels, of dtype object if some are None, which is unlabelled.
+        Labels, of dtype object if some may be None, which is unlabelled.
 
     Examples
     --------
@@ -39,6 +41,11 @@ def give_labels(
     >>> give_labels(["cat", "dog", "cat", "dog"], one_in_two, random_state=1).tolist()
     [None, 'dog', None, None]
     """
+    if not isinstance(transitions, TransitionPrior):
+        raise ValueError(
+            f"transitions must be a TransitionPrior; got {type(transitions).__name__}. Make one of "
+            "T: TransitionPrior(T, 1, classes=..., labels=...)."
+        )
     rng = random_state if isinstance(random_state, Generator) else check_random_state(random_state)
     codes = encode_labels(classes, transitions.classes)
     if (codes < 0).any():
@@ -46,10 +53,17 @@ def give_labels(
             f"classes: {int((codes < 0).sum())} samples have no class (first: row "
             f"{int((codes < 0).argmax())}). Every sample has a class; only labels may be missing."
         )
-    cumulative = np.cumsum(transitions.mean, axis=1)[codes]  # (N, S)
-    # The last sum may miss 1 by rounding.
-    drawn = (rng.uniform(size=len(codes))[:, None] >= cumulative[:, :-1]).sum(axis=1)
-    labels = np.empty(len(transitions.labels), dtype=object)
-    labels[:] = transitions.labels
-    given = labels[drawn]
-    return given if None in transitions.labels else np.array(given.tolist())
+    cumulative = np.cumsum(transitions.mean, axis=1)
+    # The last sum may miss 1 by rounding, which must not make an impossible label possible.
+    bounds = (cumulative / cumulative[:, -1:])[codes, :-1]  # (N, S - 1)
+    drawn = (rng.uniform(size=len(codes))[:, None] >= bounds).sum(axis=1)
+    return np.asarray(_as_array(transitions.labels)[drawn])
+
+
+def _as_array(labels: tuple[Hashable, ...]) -> AnyArray:
+    """Labels of one type in that of numpy, if it keeps them as they are; else as objects, (S,)."""
+    if len({type(label) for label in labels}) == 1:
+        array = np.array(labels)
+        if array.ndim == 1 and array.tolist() == list(labels):
+            return array
+    return np.fromiter(labels, dtype=object, count=len(labels))

@@ -44,22 +44,27 @@ def choose_task(
     noise : bool
         Whether labels may be wrong where the task alone would not say so.
     """
-    labels = observed.values.tolist()
+    labels = _names(observed.values)
     unlabelled = not bool(observed.labelled.all())
-    if name == "auto":
-        name = "positive-unlabelled" if unlabelled and len(labels) == 1 else "noisy"
-    if name not in TASKS:
+    if not isinstance(name, str) or name not in TASKS:
         raise ValueError(
             f"task must be one of {', '.join(TASKS)} or a TransitionPrior; got {name!r}."
         )
+    if name == "auto":
+        name = "positive-unlabelled" if unlabelled and len(labels) == 1 else "noisy"
     if name in ("positive-unlabelled", "multi-positive-unlabelled"):
         _check_one_sided(name, observed)
         task = tasks.multi_positive_unlabelled(labels, negative_name(labels, negative), noise)
         return in_order(replace(task, name=name))
     if len(labels) < 2:
+        advice = (
+            'Use task="positive-unlabelled".'
+            if unlabelled
+            else "If other rows are unlabelled, mark them with None or NaN: that is "
+            '"positive-unlabelled".'
+        )
         raise ValueError(
-            f"y has only 1 class, {labels[0]!r}, and task {name!r} needs at least two. If other "
-            'rows are unlabelled, mark them with None or NaN: that is "positive-unlabelled".'
+            f"y has only 1 class, {labels[0]!r}, and task {name!r} needs at least two. {advice}"
         )
     if name == "supervised":
         if unlabelled:
@@ -78,7 +83,7 @@ def choose_task(
 
 
 def _check_one_sided(name: str, observed: ObservedLabels) -> None:
-    labels = observed.values.tolist()
+    labels = _names(observed.values)
     if observed.labelled.all():
         raise ValueError(
             f"task {name!r} needs unlabelled rows, and every row of y has a label. Mark unlabelled "
@@ -97,6 +102,10 @@ def negative_name(labels: list[Hashable], negative: Hashable) -> Hashable:
 
     For a boolean the other one; for numbers 0, or what lies below them all if 0 is taken.
     """
+    if negative is None or not isinstance(negative, Hashable) or negative != negative:
+        raise ValueError(
+            f"negative must be the name of a class, such as a string or a number; got {negative!r}."
+        )
     if negative in labels:
         raise ValueError(
             f"The negative class is called {negative!r}, which is also a label in y. If it means "
@@ -122,6 +131,17 @@ def in_order(task: Task) -> Task:
     return Task(
         task.name, classes, task.labels, task.mask[order], task.own[order], task.tied[order]
     )
+
+
+def given_labels(observed: ObservedLabels) -> np.ndarray:
+    """The label of each row, None where there is none, as an array of objects (N,)."""
+    names = [*_names(observed.values), None]
+    return np.fromiter(names, dtype=object, count=len(names))[observed.codes]  # -1 is the last
+
+
+def _names(values: np.ndarray) -> list[Hashable]:
+    """Labels as Python has them; dates stay as they are, since Python would change their type."""
+    return list(values) if values.dtype.kind in "mM" else values.tolist()
 
 
 def encode(task: Task, y: object, *, unlabelled: Hashable = None) -> IntArray:
