@@ -1,4 +1,4 @@
-"""DecouplingClassifier: scikit-learn's contract, every task, labels of any type, what is refused."""
+"""DecouplingClassifier: the contract of scikit-learn, tasks, types of labels, what is refused."""
 
 import copy
 import pickle
@@ -15,7 +15,11 @@ from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_digits
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier, StackingClassifier
-from sklearn.exceptions import ConvergenceWarning, DataConversionWarning, NotFittedError
+from sklearn.exceptions import (
+    DataConversionWarning,
+    NotFittedError,
+    UnsetMetadataPassedError,
+)
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import f1_score, log_loss
@@ -35,7 +39,6 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from sklearn.utils.metadata_routing import UnsetMetadataPassedError
 
 from decoupling import DecouplingClassifier, LabelledKFold, TransitionPrior, labelled_scorer
 from decoupling.datasets import give_labels
@@ -45,7 +48,7 @@ BAYES = GaussianNB()  # it takes weights, and is fast
 NAMES = ["ant", "bee", "cow"]
 
 
-def draw(n_rows=90, n_classes=3, seed=0):
+def draw(n_rows=84, n_classes=3, seed=0):
     """Rows of classes that stand in turn on a circle, and their classes 0, 1, ..."""
     classes = np.arange(n_rows) % n_classes
     angle = 2 * np.pi * classes / n_classes
@@ -99,10 +102,9 @@ def same(one, other, rows=X):
 # The contract of scikit-learn
 
 
-# The rows of the checks are few, and drawn at random.
-@pytest.mark.filterwarnings(
-    "ignore::UserWarning", f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning"
-)
+# The checks bring few rows, drawn at random.
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks([DecouplingClassifier(), DecouplingClassifier(rounds=0, cv=3)])
 def test_contract(estimator, check):
     check(estimator)
@@ -117,17 +119,12 @@ def test_nothing_is_done_before_fit():
 
 
 @pytest.mark.parametrize(
-    "call",
-    [
-        lambda clf: clf.predict(X),
-        lambda clf: clf.predict_proba(X),
-        lambda clf: clf.transition_interval(),
-        lambda clf: clf.label_issues(),
-    ],
+    ("method", "arguments"),
+    [("predict", [X]), ("predict_proba", [X]), ("transition_interval", []), ("label_issues", [])],
 )
-def test_not_fitted(call):
+def test_not_fitted(method, arguments):
     with pytest.raises(NotFittedError, match="not fitted yet"):
-        call(make())
+        getattr(make(), method)(*arguments)
 
 
 @pytest.mark.parametrize("rounds", [0, 1])
@@ -196,22 +193,22 @@ def test_last_step_of_a_pipeline():
 
 
 def test_a_pipeline_as_classifier():
-    clf = make(make_pipeline(StandardScaler(), BAYES)).fit(X, SOME)
+    clf = make(make_pipeline(StandardScaler(), GaussianNB())).fit(X, SOME)
     check_probabilities(clf)
     assert clf.score(X, WORDS) > 0.9
-    assert clf.set_params(estimator__gaussiannb__var_smoothing=0.1).fit(X, SOME)
+    other = clone(clf).set_params(estimator__gaussiannb__var_smoothing=1.0).fit(X, SOME)
+    assert (other.class_proba_ != clf.class_proba_).any()
 
 
 def test_grid_search_with_unlabelled_rows():
-    grid = {"estimator__C": [1e-6, 1.0], "rounds": [0, 1]}
     search = GridSearchCV(
-        make(LogisticRegression(), cv=2),
-        grid,
+        make(GaussianNB(), task="semi-supervised"),
+        {"estimator__var_smoothing": [1e-9, 10.0], "rounds": [0, 1]},
         scoring=labelled_scorer("neg_log_loss"),
         cv=LabelledKFold(2),
     ).fit(X, SOME)
-    assert search.best_params_["estimator__C"] == 1.0
-    assert search.predict(X).tolist() == search.best_estimator_.predict(X).tolist()
+    assert search.best_params_["estimator__var_smoothing"] == 1e-9
+    assert search.score(X, SOME) > -0.5
     assert (pickle.loads(pickle.dumps(search)).predict(X) == search.predict(X)).all()
 
 
@@ -235,22 +232,25 @@ def test_a_classifier_that_shows_its_probabilities_only_when_fitted():
 
 @pytest.mark.parametrize(
     "estimator",
-    [KNeighborsClassifier(), DecisionTreeClassifier(random_state=0), MultinomialNB()],
-    ids=lambda estimator: type(estimator).__name__,
+    # Neighbours take no weights; a tree is certain of every row, also against its label.
+    [KNeighborsClassifier(), DecisionTreeClassifier(random_state=0)],
+    ids=["neighbours", "tree"],
 )
-def test_other_classifiers(estimator):
-    # A tree is certain of every row, often against its label; neighbours take no weights.
-    clf = make(estimator, task="semi-supervised").fit(X + 10.0, SOME)
-    check_probabilities(clf, X + 10.0)
+@pytest.mark.parametrize("task", ["semi-supervised", "noisy"])
+def test_other_classifiers(estimator, task):
+    clf = make(estimator, task=task).fit(X, SOME)
+    check_probabilities(clf)
+    assert clf.score(X, WORDS) > 0.85
 
 
 # Weights
 
 
+@pytest.mark.filterwarnings("ignore:p.label . class. is estimated from fewer than 30 rows")
 def test_weights_count_rows():
     weight = 1.0 + (CLASSES == 1)
     rows = np.repeat(np.arange(len(X)), weight.astype(int))
-    parts = [np.flatnonzero(np.arange(len(X)) % 3 == k) for k in range(3)]
+    parts = [np.flatnonzero(np.arange(len(X)) // 3 % 3 == k) for k in range(3)]
     weighted = make(cv=[(np.setdiff1d(np.arange(len(X)), part), part) for part in parts])
     weighted.fit(X, SOME, sample_weight=weight)
     copies = [np.flatnonzero(np.isin(rows, part)) for part in parts]
@@ -263,22 +263,22 @@ def test_weights_count_rows():
 
 
 def test_rows_without_weight_are_still_predicted():
-    weight = np.where(np.arange(len(X)) < 60, 1.0, 0.0)
+    weight = np.where(np.arange(len(X)) < 56, 1.0, 0.0)
     clf = make(cv=KFold(3)).fit(X, SOME, sample_weight=weight)  # the last fold has none
     check_probabilities(clf)
-    assert np.mean(clf.transduction_[60:] == WORDS[60:]) > 0.8
+    assert np.mean(clf.transduction_[56:] == WORDS[56:]) > 0.8
 
 
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        (-np.ones(90), "Negative values in data passed to `sample_weight`"),
-        (np.full(90, np.nan), "Input sample_weight contains NaN"),
-        (np.full(90, np.inf), "Input sample_weight contains infinity"),
-        (np.ones(89), r"sample_weight.shape == \(89,\), expected \(90,\)"),
-        (np.ones((90, 1)), "Sample weights must be 1D"),
-        (np.zeros(90), "at least one non-zero"),
-        (["much"] * 90, "could not convert string to float: 'much'"),
+        (-np.ones(84), "Negative values in data passed to `sample_weight`"),
+        (np.full(84, np.nan), "Input sample_weight contains NaN"),
+        (np.full(84, np.inf), "Input sample_weight contains infinity"),
+        (np.ones(83), r"sample_weight.shape == \(83,\), expected \(84,\)"),
+        (np.ones((84, 1)), "Sample weights must be 1D"),
+        (np.zeros(84), "at least one non-zero"),
+        (["much"] * 84, "could not convert string to float: 'much'"),
         (HIDDEN.astype(float), "sample_weight is 0 for every labelled row"),
     ],
 )
@@ -288,8 +288,8 @@ def test_bad_weights(weight, message):
 
 
 def test_a_fold_without_weights_to_train_on():
-    weight = np.where(np.arange(len(X)) < 30, 1.0, 0.0)
-    with pytest.raises(ValueError, match="0 for all 60 rows that fold 0 is trained on"):
+    weight = np.where(np.arange(len(X)) < 28, 1.0, 0.0)
+    with pytest.raises(ValueError, match="0 for all 56 rows that fold 0 is trained on"):
         make(cv=KFold(3)).fit(X, SOME, sample_weight=weight)
 
 
@@ -345,18 +345,18 @@ def test_sparse_rows(form):
     dense, sparse = (make(MultinomialNB()).fit(rows, SOME) for rows in (counts, form(counts)))
     check_probabilities(sparse, form(counts))
     np.testing.assert_allclose(
-        sparse.predict_proba(form(counts)), dense.predict_proba(counts), rtol=1e-8
+        sparse.predict_proba(form(counts)), dense.predict_proba(counts), atol=1e-6
     )
 
 
-@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("library", [pd, pl])
 def test_data_frames(library):
-    frame = library({"u": X[:, 0], "v": X[:, 1]})
+    frame = library.DataFrame({"u": X[:, 0], "v": X[:, 1]})
     clf = make().fit(frame, SOME)
     assert clf.feature_names_in_.tolist() == ["u", "v"]
     assert clf.n_features_in_ == 2
-    same(make().fit(X, SOME), make().fit(frame.to_numpy(), SOME))
     check_probabilities(clf, frame)
+    np.testing.assert_allclose(clf.class_proba_, make().fit(X, SOME).class_proba_, atol=1e-9)
     with pytest.raises(ValueError, match="feature names should match"):
         clf.predict(frame[["v", "u"]])
 
@@ -383,7 +383,7 @@ def test_texts(container):
 def test_gaps_in_rows():
     rows = X.copy()
     rows[3, 1] = np.nan
-    boosting = HistGradientBoostingClassifier(max_iter=2, max_leaf_nodes=3)
+    boosting = HistGradientBoostingClassifier(max_iter=10, min_samples_leaf=3)
     check_probabilities(make(boosting, cv=2, rounds=1).fit(rows, SOME), rows)
     with pytest.raises(ValueError, match="Input X contains NaN"):
         make(LogisticRegression()).fit(rows, SOME)
@@ -393,7 +393,7 @@ def test_gaps_in_rows():
 
 @pytest.mark.parametrize(
     "change",
-    [np.float32, np.asfortranarray, lambda rows: rows.tolist(), lambda rows: rows.astype(object)],
+    [np.float32, np.asfortranarray, np.ndarray.tolist, pd.DataFrame],
 )
 def test_rows_of_other_types(change):
     clf = make().fit(change(X), SOME)
@@ -408,16 +408,14 @@ def test_rows_of_other_types(change):
         (X[:, 0], "Expected 2D array, got 1D array"),
         (X[:0], "0 sample"),
         (X[:, :0], "0 feature"),
-        (X[:-1], r"inconsistent numbers of samples: \[89, 90\]"),
-        (X.reshape(90, 2, 1), "dim 3"),
-        (X.astype(str), "could not convert|dtype"),
+        (X[:-1], r"inconsistent numbers of samples: \[83, 84\]"),
+        (X[:, :, None], "dim 3"),
+        (np.full((84, 2), "text"), "strings"),
     ],
 )
 def test_bad_rows(rows, message):
     with pytest.raises(ValueError, match=message):
-        make(LogisticRegression() if rows.ndim == 3 else BAYES).fit(
-            np.char.add("x", rows) if rows.dtype.kind == "U" else rows, SOME
-        )
+        make().fit(rows, SOME)
 
 
 def test_bad_new_rows():
@@ -500,50 +498,622 @@ def test_noise_is_found():
 
 
 def test_complementary_labels_with_gaps():
-    rows, classes = draw(600, 5)
-    prior = TransitionPrior.complementary(range(5), labelled=0.5)
+    rows, classes = draw(300)
+    prior = TransitionPrior.complementary(range(3), labelled=0.4)
     clf = make(task="complementary").fit(rows, give_labels(classes, prior, 0))
     check_probabilities(clf, rows)
-    np.testing.assert_allclose(clf.transitions_[:, 0], 0.5, atol=0.05)
-    assert np.mean(clf.transduction_ == classes) > 0.5
+    np.testing.assert_allclose(clf.transitions_[:, 0], 0.6, atol=0.05)
+    assert np.mean(clf.transduction_ == classes) > 0.85
 
 
 # Labels of any type, and the classes that come of them
 
 
+OBJECTS = np.array(NAMES, dtype=object)
+BOOLEANS = np.array([False, True])
+DAYS = np.array(["2026-01-01", "2026-01-02", "2026-01-03"], dtype="M8[D]")
+IS_ANT = (CLASSES == 0).astype(object)
+
+
+@pytest.mark.filterwarnings("ignore:p.label . class. is estimated from fewer than 30 rows for True")
 @pytest.mark.parametrize(
     ("given", "classes"),
     [
-        (SOME, np.array(NAMES, dtype=object)),
-        (SOME.tolist(), np.array(NAMES, dtype=object)),
-        (WORDS.astype(str), np.array(NAMES)),
-        (WORDS.tolist(), np.array(NAMES)),
-        (CLASSES, np.arange(3)),
-        (CLASSES.astype(np.int8), np.arange(3, dtype=np.int8)),
-        (np.where(HIDDEN, None, CLASSES.astype(object)), np.arange(3)),
-        (np.where(HIDDEN, np.nan, CLASSES), np.arange(3.0)),
-        (np.where(HIDDEN, np.nan, CLASSES).astype(np.float32), np.arange(3.0)),
-        (np.ma.masked_array(CLASSES, HIDDEN), np.arange(3)),
-        (CLASSES == 0, np.array([False, True])),
-        (np.where(HIDDEN, None, (CLASSES == 0).astype(object)), np.array([False, True])),
-        (pd.Series(CLASSES, dtype="Int64").mask(HIDDEN), np.arange(3)),
-        (pd.Series(CLASSES == 0, dtype="boolean").mask(HIDDEN), np.array([False, True])),
-        (pd.Series(SOME, dtype="category"), np.array(NAMES, dtype=object)),
-        (pd.Categorical(SOME, [*NAMES[::-1], "yak"]), np.array(NAMES, dtype=object)),
-        (pd.Series(SOME, dtype="string"), np.array(NAMES, dtype=object)),
-        (pl.Series(SOME.tolist()), np.array(NAMES, dtype=object)),
-        (
-            np.array(["2026-01-01", "2026-01-02", "2026-01-03"], dtype="M8[D]")[CLASSES],
-            np.array(["2026-01-01", "2026-01-02", "2026-01-03"], dtype="M8[D]"),
-        ),
+        pytest.param(SOME, OBJECTS, id="objects"),
+        pytest.param(SOME.tolist(), OBJECTS, id="list with gaps"),
+        pytest.param(WORDS.astype(str), np.array(NAMES), id="text of numpy"),
+        pytest.param(WORDS.tolist(), np.array(NAMES), id="list"),
+        pytest.param(CLASSES, np.arange(3), id="int"),
+        pytest.param(CLASSES.astype("i1"), np.arange(3, dtype="i1"), id="int8"),
+        pytest.param(np.where(HIDDEN, None, CLASSES), np.arange(3), id="int with None"),
+        pytest.param(np.where(HIDDEN, np.nan, CLASSES), np.arange(3.0), id="float"),
+        pytest.param(np.ma.masked_array(CLASSES, HIDDEN), np.arange(3), id="masked"),
+        pytest.param(CLASSES == 0, BOOLEANS, id="bool"),
+        pytest.param(np.where(HIDDEN, None, IS_ANT), BOOLEANS, id="bool with None"),
+        pytest.param(pd.Series(CLASSES, dtype="Int64").mask(HIDDEN), np.arange(3), id="Int64"),
+        pytest.param(pd.Series(IS_ANT, dtype="boolean").mask(HIDDEN), BOOLEANS, id="boolean"),
+        pytest.param(pd.Series(SOME, dtype="category"), OBJECTS, id="category"),
+        pytest.param(pd.Categorical(SOME, [*NAMES[::-1], "yak"]), OBJECTS, id="categorical"),
+        pytest.param(pd.Series(SOME, dtype="string"), OBJECTS, id="string"),
+        pytest.param(pl.Series(SOME.tolist()), OBJECTS, id="polars"),
+        pytest.param(DAYS[CLASSES], DAYS, id="days"),
     ],
-    ids=str,
 )
 def test_classes_have_the_type_of_the_labels(given, classes):
     clf = make(rounds=0, cv=2).fit(X, given)
     assert clf.classes_.dtype == classes.dtype
     assert clf.classes_.tolist() == classes.tolist()
     check_probabilities(clf)
-    assert np.mean(clf.predict(X) == classes[(CLASSES == 0).astype(int)][:]) > 0.8 or (
-        np.mean(clf.predict(X) == classes[np.minimum(CLASSES, len(classes) - 1)]) > 0.8
+    truth = CLASSES if len(classes) == 3 else (CLASSES == 0).astype(int)
+    assert np.mean(clf.predict(X) == classes[truth]) > 0.85
+
+
+def test_classes_are_sorted_whatever_comes_first():
+    folds = list(KFold(3).split(X))
+    one = make(rounds=0, cv=folds).fit(X, SOME)
+    renamed = {None: None, "ant": "z", "bee": "y", "cow": "x"}
+    other = make(rounds=0, cv=folds).fit(X, [renamed[label] for label in SOME])
+    assert one.classes_.tolist() == NAMES
+    assert other.labels_ == (None, "x", "y", "z")
+    np.testing.assert_allclose(
+        other.transitions_, one.transitions_[::-1][:, [0, 3, 2, 1]], atol=1e-6
     )
+    np.testing.assert_allclose(other.class_proba_, one.class_proba_[:, ::-1], atol=1e-6)
+
+
+POSITIVE = (CLASSES == 0) & ~HIDDEN
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "classes"),
+    [
+        (np.where(POSITIVE, True, None), {}, [False, True]),
+        (np.where(POSITIVE, False, None), {}, [False, True]),
+        (POSITIVE, {"unlabelled": False}, [False, True]),
+        (np.where(POSITIVE, 1.0, np.nan), {}, [0.0, 1.0]),
+        (np.where(POSITIVE, 1, -1), {"unlabelled": -1}, [0, 1]),
+        (np.where(POSITIVE, 1, 0), {"unlabelled": 0}, [0, 1]),
+        (np.where(POSITIVE, 0.0, np.nan), {}, [-1.0, 0.0]),
+        (np.where(POSITIVE, 1, None), {"negative": 7}, [1, 7]),
+        (np.where(POSITIVE, "spam", None), {}, ["negative", "spam"]),
+        (np.where(POSITIVE, "spam", None), {"negative": "ham"}, ["ham", "spam"]),
+        (np.where(POSITIVE, "spam", "?"), {"unlabelled": "?"}, ["negative", "spam"]),
+        (np.where(POSITIVE, "spam", None), {"negative": 0}, [0, "spam"]),
+    ],
+)
+def test_the_class_that_is_never_labelled(given, options, classes):
+    clf = make(rounds=1, **options).fit(X, given)
+    check_probabilities(clf)
+    assert clf.classes_.tolist() == classes
+    assert clf.labels_[0] is None
+    negative = next(name for name in classes if name != clf.labels_[1])
+    np.testing.assert_array_equal(clf.transitions_[classes.index(negative)], [1.0, 0.0])
+    assert np.mean((clf.predict(X) == negative) == (CLASSES != 0)) > 0.85
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([None] * 84, "y has no labelled rows: all 84 of them are unlabelled"),
+        (["ant"] * 84, "y has only 1 class, 'ant', and task 'noisy' needs at least two"),
+        (None, "requires y to be passed"),
+        ([], "y is empty"),
+        ("ant", "y should be a 1d array"),
+        (np.eye(3)[CLASSES], r"y should be a 1d array, got an array of shape \(84, 3\)"),
+        (SOME[:-1], r"inconsistent numbers of samples: \[84, 83\]"),
+        ([1, "1"] * 42, "y mixes labels of several types: int, such as 1 .* str, such as '1'"),
+        (X[:, 0], "Unknown label type: continuous"),
+        (np.where(HIDDEN, np.inf, 1.0), "contains infinity .* In y it is first at row"),
+        (np.array([b"a", b"b", b"c"])[CLASSES], "labels of type bytes_"),
+    ],
+)
+def test_bad_labels(given, message):
+    with pytest.raises(ValueError, match=message):
+        make().fit(X, given)
+
+
+def test_labels_in_a_data_frame():
+    with pytest.warns(DataConversionWarning, match="column-vector y") as warned:
+        clf = make(rounds=0).fit(X, pd.DataFrame({"label": SOME}))
+    assert len(warned) == 1
+    same(clf, make(rounds=0).fit(X, SOME))
+    with pytest.raises(ValueError, match="y should be a 1d array"):
+        make().fit(X, pd.DataFrame({"label": SOME, "other": SOME}))
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [(["ant", "Ant ", "cow"], "differ only in case"), (["ant", "", "cow"], "blank string")],
+)
+def test_doubtful_labels(names, message):
+    given = np.where(HIDDEN, None, np.array(names, dtype=object)[CLASSES])
+    with pytest.warns(UserWarning, match=message):
+        clf = make(rounds=0).fit(X, given)
+    assert set(clf.classes_) == set(names)
+
+
+def test_classes_with_awkward_names():
+    names = np.array(["None", "nan", "negative"], dtype=object)
+    clf = make(rounds=0).fit(X, np.where(HIDDEN, None, names[CLASSES]))
+    assert clf.classes_.tolist() == names.tolist()
+    assert np.mean(clf.predict(X) == names[CLASSES]) > 0.85
+
+
+# Rates that are known
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [0.1, [0.1] * 3, {"cow": 0.1, "ant": 0.1, "bee": 0.1}, pd.Series(0.1, index=NAMES[::-1])],
+    ids=["number", "list", "mapping", "series"],
+)
+@pytest.mark.parametrize("labelled", [0.4, [0.4] * 3, dict.fromkeys(NAMES, 0.4)], ids=str)
+def test_rates_in_every_form(noise, labelled):
+    clf = make(rounds=0, cv=2, noise=noise, labelled=labelled, learn_transitions=False)
+    clf.fit(X, SOME)
+    expected = TransitionPrior.noisy(NAMES, noise=0.1, labelled=0.4).mean
+    np.testing.assert_allclose(clf.prior_.mean, expected, rtol=1e-12)
+    np.testing.assert_allclose(clf.transitions_, expected, rtol=1e-12)
+
+
+def test_rates_of_each_class_go_by_name():
+    rates = {"cow": 0.3, "ant": 0.6, "bee": 0.5}
+    clf = make(rounds=0, cv=2, task="semi-supervised", labelled=rates).fit(X, SOME)
+    np.testing.assert_allclose(clf.prior_.mean[:, 0], [0.4, 0.5, 0.7], rtol=1e-12)
+    clf = make(rounds=0, cv=2, task="multi-positive-unlabelled", labelled={"bee": 0.3, "ant": 0.6})
+    np.testing.assert_allclose(clf.fit(X, TWO).prior_.mean[:, 0], [0.4, 0.7, 1.0], rtol=1e-12)
+    clf = make(rounds=0, cv=2, labelled=0.3).fit(X, ONE)
+    np.testing.assert_allclose(clf.prior_.mean, [[0.7, 0.3], [1.0, 0.0]], rtol=1e-12)
+
+
+@pytest.mark.parametrize("task", ["supervised", "semi-supervised", "multi-positive-unlabelled"])
+def test_noise_makes_labels_doubtful(task):
+    clf = make(task=task, rounds=0, cv=2, noise=0.0)
+    assert clf.fit(X, GIVEN[task]).task_.clean
+    assert not clf.set_params(noise=0.1).fit(X, GIVEN[task]).task_.clean
+
+
+def test_noise_of_each_pair():
+    noise = [[0.8, 0.2, 0.0], [0.0, 1.0, 0.0], [0.0, 0.1, 0.9]]
+    clf = make(task="class-conditional-noise", noise=noise, rounds=0, cv=2).fit(X, WORDS)
+    np.testing.assert_allclose(clf.prior_.mean, noise, rtol=1e-12)
+    assert (clf.transitions_[np.array(noise) == 0] == 0).all()
+    with pytest.raises(ValueError, match=r"noise is a data frame.* noise.to_numpy\(\)"):
+        clf.set_params(noise=pd.DataFrame(noise, NAMES, NAMES)).fit(X, WORDS)
+
+
+@pytest.mark.parametrize(
+    ("options", "given", "message"),
+    [
+        ({"noise": 1.2}, SOME, r"noise: 1.2 for class 'ant' is not a probability"),
+        ({"noise": np.nan}, SOME, "noise: nan for class 'ant' is not a probability"),
+        ({"noise": "much"}, SOME, "noise must be a number.* could not convert string"),
+        ({"noise": [0.1, 0.2]}, SOME, "noise must be a number, one per class .* got 2 values"),
+        ({"noise": {"ant": 0.1}}, SOME, "noise must have the names .* missing: 'bee', 'cow'"),
+        ({"noise": np.eye(2)}, SOME, r"noise must have shape \(3, 3\); got \(2, 2\)"),
+        ({"noise": 0.1}, ONE, "Wrong labels need at least 2 classes; there is only 'ant'"),
+        ({"noise": 0.1, "task": "complementary"}, COMPLEMENTARY, "'complementary' excludes"),
+        ({"labelled": 0.0}, SOME, "labelled: 0 for class 'ant', 'bee', 'cow'"),
+        ({"labelled": 1.5}, SOME, "labelled: 1.5 for class 'ant' is not a probability"),
+        ({"labelled": 0.5}, WORDS, "labelled is below 1, but no row is unlabelled"),
+        ({"labelled": 1.0}, SOME, "No class can get the label unlabelled, which .* rows"),
+        ({"labelled": {"ant": 0.5, "negative": 0.1}}, ONE, "unknown: 'negative'"),
+        ({"class_prior": [1, 1, 1]}, SOME, "class_prior must sum to 1 .* its sum is 3"),
+        ({"class_prior": [0.5, 0.5]}, SOME, "class_prior must be .* one per class"),
+        ({"class_prior": {"ant": 1.0}}, SOME, "class_prior must have the names"),
+        ({"evidence": 0}, SOME, "evidence: 0 .* is not positive"),
+        ({"evidence": "much"}, SOME, 'evidence must be "auto", a number'),
+        ({"expected_log": "guess"}, SOME, "expected_log must be one of"),
+        ({"order": 0}, SOME, "order must be an integer, at least 1"),
+        ({"rounds": -1}, SOME, "rounds must be an integer, at least 0; got -1"),
+        ({"rounds": 1.5}, SOME, "rounds must be an integer, at least 0; got 1.5"),
+        ({"unlabelled": []}, SOME, "unlabelled must be one value"),
+        ({"random_state": "x"}, SOME, "cannot be used to seed"),
+    ],
+)
+def test_bad_options(options, given, message):
+    with pytest.raises(ValueError, match=message):
+        make(cv=2).set_params(**options).fit(X, given)
+
+
+class Unfit(ClassifierMixin, BaseEstimator):
+    """Must never be fitted."""
+
+    def fit(self, X, y):
+        raise AssertionError
+
+
+@pytest.mark.parametrize(
+    "options", [{"rounds": -1}, {"noise": 2}, {"labelled": 2}, {"class_prior": [1, 2, 3]}]
+)
+def test_options_are_refused_before_anything_is_fitted(options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        make(Unfit(), **options).fit(X, SOME)
+
+
+@pytest.mark.parametrize(
+    ("task", "given", "message"),
+    [
+        ("guess", SOME, "task must be one of auto, .* or a TransitionPrior; got 'guess'"),
+        (None, SOME, "task must be one of .* got None"),
+        (np.eye(3), SOME, "task must be one of"),
+        ("supervised", SOME, 'unlabelled rows, .* Use task="semi-supervised"'),
+        ("semi-supervised", ONE, 'y has only 1 class, .* Use task="positive-unlabelled"'),
+        ("positive-unlabelled", WORDS, "needs unlabelled rows, and every row of y has a label"),
+        ("positive-unlabelled", TWO, r"has a single label, and y has 2: 'ant' \(\d+\), 'bee'"),
+    ],
+)
+def test_labels_that_contradict_the_task(task, given, message):
+    with pytest.raises(ValueError, match=message):
+        make(task=task).fit(X, given)
+
+
+@pytest.mark.parametrize("negative", [None, np.nan, [], "ant"])
+def test_bad_names_of_the_negative_class(negative):
+    with pytest.raises(ValueError, match="negative"):
+        make(negative=negative).fit(X, ONE)
+
+
+# A TransitionPrior as task
+
+
+def test_a_prior_is_used_as_it_is():
+    prior = TransitionPrior.semi_supervised(NAMES, labelled=0.4, strength=np.inf)
+    clf = make(task=prior).fit(X, SOME)
+    check_probabilities(clf)
+    assert clf.prior_ is prior
+    np.testing.assert_array_equal(clf.transitions_, prior.mean)
+
+
+@pytest.mark.parametrize("cv", [3, "prefit"])
+def test_names_of_a_prior_are_matched_whatever_their_order(cv):
+    estimator = GaussianNB().fit(X[~HIDDEN], WORDS[~HIDDEN]) if cv == "prefit" else BAYES
+    one, other = (
+        make(estimator, task=TransitionPrior.semi_supervised(names, 0.5), cv=cv).fit(X, SOME)
+        for names in (NAMES, NAMES[::-1])
+    )
+    assert other.classes_.tolist() == NAMES[::-1]
+    assert np.mean(other.predict(X) == one.predict(X)) > 0.95
+    assert np.mean(other.predict(X) == WORDS) > 0.9
+
+
+def test_a_class_without_labels_and_a_label_without_rows():
+    # No yak is ever labelled, and nobody has said "unsure".
+    prior = TransitionPrior(
+        [[0.5, 0.4, 0.0, 0.1], [0.5, 0.0, 0.4, 0.1], [1.0, 0.0, 0.0, 0.0]],
+        [50, 50, np.inf],
+        classes=["ant", "bee", "yak"],
+        labels=[None, "ant", "bee", "unsure"],
+    )
+    clf = make(task=prior).fit(X, TWO)
+    check_probabilities(clf)
+    truth = np.where(CLASSES == 2, "yak", WORDS)
+    assert np.mean(clf.predict(X) == truth) > 0.85
+    assert clf.label_proba_[:, 3].max() < 1e-8
+    assert (clf.transitions_[:2, 3] > 0).all()
+
+
+def test_more_classes_than_labels():
+    prior = TransitionPrior(
+        [[0.9, 0.1], [0.6, 0.4], [0.1, 0.9]], 50, classes=["a", "b", "c"], labels=["a", "c"]
+    )
+    with pytest.warns(UserWarning, match="No row has 'b' as its most probable class"):
+        clf = make(task=prior, rounds=0).fit(X, np.where(CLASSES == 2, "c", "a"))
+    check_probabilities(clf)
+    assert clf.classes_.tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("prior", "given", "message"),
+    [
+        (
+            TransitionPrior.semi_supervised(NAMES[:2]),
+            SOME,
+            r"y has unknown labels in \d+ rows: 'cow' \(\d+\). Known are 'ant', 'bee'",
+        ),
+        (TransitionPrior.positive_unlabelled(), ONE, "unknown labels .* Known are 1"),
+        (
+            TransitionPrior.noisy(NAMES),
+            SOME,
+            r"unlabelled rows \(first: row \d+\), and the transition prior has no column",
+        ),
+        (
+            TransitionPrior([[0.5, 0.5, 0], [1, 0, 0]], 9, labels=[None, "ant", "bee"]),
+            TWO,
+            r"No class can get the label 'bee', which \d+ rows of y have",
+        ),
+        (TransitionPrior.semi_supervised(NAMES), [None] * 84, "no labelled rows"),
+    ],
+)
+def test_labels_that_contradict_the_prior(prior, given, message):
+    with pytest.raises(ValueError, match=message):
+        make(task=prior).fit(X, given)
+
+
+# Options
+
+
+def test_no_rounds_is_the_inference_alone():
+    clf = make(rounds=0).fit(X, SOME)
+    assert clf.retrained_ is None
+    np.testing.assert_array_equal(clf.class_proba_, clf.posterior_.class_proba)
+    np.testing.assert_array_equal(clf.transitions_, clf.posterior_.transitions)
+    assert clf.n_iter_ == clf.posterior_.trace.n_iter
+
+
+def test_transitions_that_are_not_learned():
+    clf = make(rounds=0, learn_transitions=False).fit(X, SOME)
+    np.testing.assert_allclose(clf.transitions_, clf.prior_.mean, rtol=1e-12)
+
+
+def test_no_calibration():
+    clf = make(calibrate=False).fit(X, SOME)
+    assert clf.label_model_.calibration is None
+    check_probabilities(clf)
+
+
+@pytest.mark.parametrize("method", ["beta", "taylor", "exact"])
+def test_other_expected_logarithms(method):
+    clf = make(expected_log=method, rounds=0, task="semi-supervised", cv=2).fit(X, SOME)
+    check_probabilities(clf)
+    assert np.mean(clf.predict(X) == WORDS) > 0.9
+
+
+def test_folds_in_every_form():
+    splitter = KFold(3, shuffle=True, random_state=0)
+    pairs = list(splitter.split(X))
+    expected = make(cv=splitter, rounds=1).fit(X, SOME)
+    for cv in (pairs, iter(pairs), [(fit.tolist(), test.tolist()) for fit, test in pairs]):
+        same(expected, make(cv=cv, rounds=1).fit(X, SOME))
+    check_probabilities(make(cv=LeaveOneOut(), rounds=0).fit(X[:30], SOME[:30]), X[:30])
+
+
+@pytest.mark.parametrize(
+    ("cv", "message"),
+    [
+        (1, "cv must be at least 2 folds; got 1"),
+        ("five", "cv must be a number, a splitter, pairs of rows, None or .* got 'five'"),
+        (ShuffleSplit(2, random_state=0), "cv must hold out every row exactly once"),
+        ([(np.arange(42), np.arange(42, 84))], "42 rows are never held out"),
+        (2.5, "cv.* got 2.5"),
+    ],
+)
+def test_bad_folds(cv, message):
+    with pytest.raises(ValueError, match=message):
+        make(cv=cv).fit(X, SOME)
+
+
+def test_knowing_the_labels_by_heart():
+    tree = DecisionTreeClassifier(random_state=0)
+    with pytest.warns(UserWarning, match="agrees with 100.0% of the labels .* cv=5"):
+        clf = make(tree, cv=None, task="semi-supervised").fit(X, SOME)
+    check_probabilities(clf)
+    given = np.where(HIDDEN, None, np.where(np.arange(84) % 5, WORDS, "ant"))
+    check_probabilities(make(LogisticRegression(), cv=None).fit(X, given))  # it cannot
+
+
+@pytest.mark.parametrize("with_unlabelled", [False, True])
+def test_a_fitted_classifier(with_unlabelled):
+    given = np.where(HIDDEN, "?", WORDS)
+    rows = np.full(len(X), True) if with_unlabelled else ~HIDDEN
+    fitted = GaussianNB().fit(X[rows], given[rows])
+    clf = make(fitted, cv="prefit", unlabelled="?").fit(X, given)
+    check_probabilities(clf)
+    assert clf.retrained_ is None
+    assert np.mean(clf.predict(X) == WORDS) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("fitted", "error", "message"),
+    [
+        (GaussianNB(), NotFittedError, "not fitted yet"),
+        (GaussianNB().fit(X, CLASSES), ValueError, "the classifier knows 0, 1, 2, .* 'ant', 'bee'"),
+        (GaussianNB().fit(X, np.where(CLASSES == 2, "yak", WORDS)), ValueError, "'yak'"),
+        (
+            GaussianNB().fit(X[CLASSES < 2], WORDS[CLASSES < 2]),
+            ValueError,
+            r"the classifier was not fitted on the labels \['cow'\] of y",
+        ),
+        (SVC().fit(X, WORDS), TypeError, "SVC has no predict_proba"),
+    ],
+)
+def test_a_fitted_classifier_of_something_else(fitted, error, message):
+    with pytest.raises(error, match=message):
+        make(fitted, cv="prefit").fit(X, SOME)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (LinearSVC(), "LinearSVC has no predict_proba.* CalibratedClassifierCV"),
+        (make_pipeline(StandardScaler(), SVC()), "Pipeline has no predict_proba"),
+        (LinearRegression(), "LinearRegression has no predict_proba"),
+        (StandardScaler(), "StandardScaler has no predict_proba"),
+        (GaussianNB, "instance of scikit-learn estimator instead of a class"),
+        ("logistic", "does not seem to be a scikit-learn estimator"),
+    ],
+    ids=str,
+)
+def test_what_is_no_classifier(estimator, message):
+    with pytest.raises(TypeError, match=message):
+        make(estimator).fit(X, SOME)
+
+
+class Blank(ClassifierMixin, BaseEstimator):
+    """Knows nothing, and says so."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        return np.full((len(X), len(self.classes_)), np.nan)
+
+
+def test_probabilities_that_are_none():
+    with pytest.raises(ValueError, match="nan"):
+        make(Blank()).fit(X, SOME)
+
+
+def test_fit_parameters_reach_the_classifier():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+        make().fit(X, SOME, colour="red")
+
+
+# Warnings
+
+
+def test_expected_shares_of_the_classes():
+    shares = {"bee": 0.3, "ant": 0.3, "cow": 0.4}
+    same(make(class_prior=shares).fit(X, SOME), make().fit(X, SOME))
+    with pytest.warns(UserWarning, match="Class 'ant' is expected in 80.0% of the rows, and found"):
+        make(class_prior=[0.8, 0.1, 0.1]).fit(X, SOME)
+
+
+def test_few_rows_behind_a_rate():
+    rows, classes = draw(120)
+    given = np.where((classes == 0) & (np.arange(120) > 6), np.nan, classes)
+    with pytest.warns(UserWarning, match=r"fewer than 30 rows for 0.0 \(3\).* pass labelled="):
+        make(task="multi-positive-unlabelled", rounds=0).fit(rows, given)
+    make(task="multi-positive-unlabelled", rounds=0, labelled=[0.1, 0.9, 0.9]).fit(rows, given)
+    make(task="supervised", rounds=0).fit(rows[classes < 2], classes[classes < 2])  # T is known
+
+
+def test_classes_that_nobody_has():
+    with pytest.warns(UserWarning, match=r"No row has (\d+, ){4}\d+ and 13 more as its most"):
+        make(DummyClassifier(), cv=2, rounds=0).fit(np.zeros((60, 1)), np.arange(60) % 20)
+
+
+# Few rows, and odd ones
+
+
+@pytest.mark.filterwarnings("ignore:No row has")
+@pytest.mark.parametrize(
+    ("given", "task"),
+    [
+        (["a", "b"], "noisy"),
+        (["a", None], "positive-unlabelled"),
+        (["a", None, None], "positive-unlabelled"),
+        (["a", "b", None], "semi-supervised"),
+        (["a", "b", "c"], "class-conditional-noise"),
+        (["a", "b", "b", None], "multi-positive-unlabelled"),
+    ],
+)
+def test_two_rows_and_a_few_more(given, task):
+    rows = X[: len(given)]
+    for rounds in (0, 2):
+        clf = make(LogisticRegression(), task=task, rounds=rounds).fit(rows, given)
+        check_probabilities(clf, rows)
+
+
+def test_one_row():
+    with pytest.raises(ValueError, match="y has only 1 class"):
+        make().fit(X[:1], ["a"])
+
+
+def test_a_label_with_a_single_member():
+    given = np.where(np.arange(84) == 1, "yak", SOME)
+    with pytest.warns(UserWarning, match="No row has 'yak' as its most probable class"):
+        clf = make(LogisticRegression(), task="semi-supervised", rounds=0).fit(X, given)
+    check_probabilities(clf)
+    assert clf.transduction_[1] == "yak"
+
+
+@pytest.mark.filterwarnings("ignore:Only .* of the labelled rows", "ignore:No row has")
+@pytest.mark.parametrize("task", ["semi-supervised", "noisy", "multi-positive-unlabelled"])
+def test_features_that_say_nothing(task):
+    rows = np.ones((84, 1))
+    check_probabilities(make(LogisticRegression(), task=task).fit(rows, SOME), rows)
+
+
+def test_rows_that_repeat():
+    rows, truth = np.repeat(X[:6], 14, axis=0), np.repeat(WORDS[:6], 14)
+    given = np.where(np.arange(84) % 2, truth, None)
+    clf = make(LogisticRegression(), task="semi-supervised").fit(rows, given)
+    check_probabilities(clf, rows)
+    assert (clf.transduction_ == truth).all()
+
+
+@pytest.mark.filterwarnings("ignore:The number of unique classes", "ignore:No row has")
+@pytest.mark.filterwarnings("ignore:Only .* of the labelled rows")
+def test_as_many_classes_as_rows():
+    check_probabilities(make(DecisionTreeClassifier(random_state=0)).fit(X, np.arange(84)))
+
+
+@pytest.mark.filterwarnings("ignore:No row has", "ignore:p.label . class. is estimated")
+@pytest.mark.parametrize("n_labelled", [1, 83])
+def test_extreme_shares_of_labelled_rows(n_labelled):
+    given = np.where(np.arange(84) < n_labelled, "ant", None)
+    check_probabilities(make(LogisticRegression()).fit(X, given))
+
+
+# How well it works: digits, against the same classifier trained naively
+
+LOGISTIC = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+NEGATIVE = -1
+POSITIVES = {"positive-unlabelled": [3], "multi-positive-unlabelled": [2, 3, 6]}
+
+
+def digits(task):
+    """600 training rows, their labels and classes, and rows to test on with their classes."""
+    rows, classes = load_digits(return_X_y=True)
+    if task in POSITIVES:
+        classes = np.where(np.isin(classes, POSITIVES[task]), classes, NEGATIVE)
+    rows, rows_test, classes, classes_test = train_test_split(
+        rows, classes, train_size=600, random_state=0, stratify=classes
+    )
+    rng = np.random.default_rng(0)
+    given = np.full(600, None, dtype=object)
+    for c in np.setdiff1d(classes, [NEGATIVE]):
+        chosen = rng.permutation(np.flatnonzero(classes == c))[:25]
+        given[chosen] = c
+        wrong = chosen[rng.random(25) < 0.3]
+        if task == "noisy":
+            given[wrong] = rng.integers(0, 10, len(wrong))
+        if task == "class-conditional-noise":
+            given[wrong] = max(c - 1, 0)
+    return rows, given, classes, rows_test, classes_test
+
+
+def elkan_noto(naive, rows, target, rows_test):
+    """p(label | x) over its mean among the rows with that label, out of fold."""
+    held_out = cross_val_predict(LOGISTIC, rows, target, cv=5, method="predict_proba")
+    labels = np.unique(target)
+    rate = np.array([held_out[target == c, k].mean() for k, c in enumerate(labels)])
+    positive = np.minimum(naive.predict_proba(rows_test)[:, 1:] / rate[1:], 1.0)
+    negative = np.maximum(1.0 - positive.sum(axis=1, keepdims=True), 0.0)
+    return labels[np.hstack([negative, positive]).argmax(axis=1)]
+
+
+@pytest.mark.parametrize(
+    ("task", "gain"),
+    [
+        # Labels are right and digits well apart: little is to be gained, and nothing lost.
+        ("semi-supervised", -0.005),
+        ("noisy", 0.1),
+        ("class-conditional-noise", 0.1),
+        ("positive-unlabelled", 0.1),
+        ("multi-positive-unlabelled", 0.1),
+    ],
+)
+def test_better_than_naive(task, gain):
+    rows, given, classes, rows_test, classes_test = digits(task)
+    clf = make(LOGISTIC, task=task, negative=NEGATIVE).fit(rows, given)
+    target = np.array([NEGATIVE if label is None else label for label in given])
+    used = np.full(600, True) if task in POSITIVES else target != NEGATIVE
+    naive = clone(LOGISTIC).fit(rows[used], target[used])
+
+    def score(predicted):
+        scored = np.setdiff1d(classes, [NEGATIVE])
+        return f1_score(classes_test, predicted, average="macro", labels=scored)
+
+    ours = score(clf.predict(rows_test))
+    assert ours >= score(naive.predict(rows_test)) + gain
+    if task in POSITIVES:
+        assert ours > score(elkan_noto(naive, rows, target, rows_test)) + 0.05
+    # What a row's own label says makes its class surer.
+    without, with_label = (
+        log_loss(classes, proba, labels=clf.classes_)
+        for proba in (clf.class_proba_, clf.label_conditional_proba_)
+    )
+    assert with_label <= without

@@ -9,7 +9,7 @@ from typing import Any, Final, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import check_consistent_length, check_random_state, get_tags
+from sklearn.utils import _safe_indexing, check_consistent_length, check_random_state, get_tags
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -259,6 +259,16 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         proba = self.predict_proba(X)
         return np.asarray(self.classes_[proba.argmax(axis=1)])
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy among the rows of y that are not unlabelled."""
+        observed = read_labels(y, unlabelled=self.unlabelled)
+        rows = np.flatnonzero(observed.labelled)
+        X = as_rows(X)
+        check_consistent_length(X, observed.codes, sample_weight)
+        weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
+        given = observed.values[observed.codes[rows]]
+        return float(super().score(_safe_indexing(X, rows), given, weight))
+
     def transition_interval(self, level: float = 0.9) -> tuple[FloatArray, FloatArray]:
         """Lower and upper ends of credible intervals for p(label | class), each (C, S)."""
         check_is_fitted(self)
@@ -433,7 +443,7 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             return self.task
         model, task = self.label_model_, self.task_
         mean, support = first_transitions(task, model.proba, model.raw, codes, counts)
-        self._warn_of_few(support)
+        self._warn_of_few(support, np.bincount(codes, counts))
         labelled = self.labelled
         share = float(counts[self.observed_.labelled].sum() / counts.sum())
         if labelled is None and not support.any() and 0 < share < 1:
@@ -455,11 +465,10 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _retrain(
         self, training: Training, X: Any, codes: IntArray, counts: FloatArray
     ) -> Retrained | None:
-        """Rounds of retraining, unless the labels are as good as classes, or name none."""
+        """Rounds of retraining, unless the labels are as good as classes."""
         folds = self.label_model_.folds
         as_good = self.task_.clean and self.task_.complete
-        nobody = not (self.task_.own >= 0).any()  # complementary labels name no class
-        if self.rounds == 0 or not folds or as_good or nobody:
+        if self.rounds == 0 or not folds or as_good:
             return None
         self._say(f"{self.rounds} rounds of retraining")
         proba, transitions = self.posterior_.class_proba, self.transitions_
@@ -471,15 +480,18 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if self.verbose:
             print(f"[DecouplingClassifier] {step}", flush=True)
 
-    def _warn_of_few(self, support: FloatArray) -> None:
-        has_label = self.task_.own >= 0
+    def _warn_of_few(self, support: FloatArray, rows: AnyArray) -> None:
+        """Say which rates are guesses, unless all are: ``rows`` is the number of each label."""
+        task = self.task_
+        unsure = (task.own >= 0) & (task.mask.sum(axis=1) > 1)  # the others are known, or guesses
         few = [
             f"{name!r} ({n:.0f})"
-            for name, n, own in zip(self.task_.classes, support, has_label, strict=True)
-            if own and n < ENOUGH
+            for name, n, estimated in zip(task.classes, support.round(), unsure, strict=True)
+            if estimated and n < ENOUGH
         ]
-        given = self.labelled is not None and (self.noise is not None or self.task_.clean)
-        if few and not given and self.observed_.counts.max() >= ENOUGH:
+        rate_given = self.labelled is not None or not task.has_unlabelled
+        given = rate_given and (self.noise is not None or task.clean)
+        if few and not given and rows[int(task.has_unlabelled) :].max() >= ENOUGH:
             warnings.warn(
                 f"p(label | class) is estimated from fewer than {ENOUGH} rows for "
                 f"{', '.join(few)}: take it as a guess. If the rates are known pass labelled= and "

@@ -10,7 +10,7 @@ fold.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -25,6 +25,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_sample_weight, has_fit_parameter
 
 from decoupling._typing import AnyArray, BoolArray, FloatArray, IntArray
+from decoupling._validation import SUM_TOLERANCE
 
 # A label that was seen is never impossible: probabilities of labels stay above this.
 _LEAST: Final = 1e-9
@@ -174,6 +175,19 @@ def _fit(
 def aligned_proba(model: Any, X: Any, n_codes: int) -> FloatArray:
     """p(code | x) with a column for each code, also those that the model never saw, (N, n)."""
     proba = np.asarray(model.predict_proba(X), dtype=np.float64)
+    name = type(model).__name__
+    if proba.ndim != 2 or proba.shape[1] != len(model.classes_):
+        raise ValueError(
+            f"{name}.predict_proba must return one column per class, here {len(model.classes_)}; "
+            f"got an array of shape {proba.shape}."
+        )
+    error = np.abs(proba.sum(axis=1) - 1.0)
+    bad = ~((proba >= 0).all(axis=1) & (error < SUM_TOLERANCE))  # also where a value is NaN
+    if bad.any():
+        raise ValueError(
+            f"{name}.predict_proba returned {int(bad.sum())} rows that are not probabilities which "
+            f"sum to 1, the first of them {proba[bad.argmax()].tolist()}."
+        )
     out = np.zeros((len(proba), n_codes))
     out[:, np.asarray(model.classes_, dtype=np.int64)] = proba
     return out
@@ -201,16 +215,32 @@ def make_folds(X: Any, codes: IntArray, cv: Any, random_state: np.random.RandomS
         raise ValueError(
             f'cv must be a number, a splitter, pairs of rows, None or "prefit"; got {cv!r}.'
         )
-    splits = cv if isinstance(cv, Iterable) else cv.split(X, codes)
-    folds = [Fold(np.asarray(fit), np.asarray(predict)) for fit, predict in splits]
-    covered = np.bincount(np.concatenate([fold.predict for fold in folds]), minlength=n_rows)
-    if len(covered) != n_rows or (covered != 1).any():
+    splits = list(cv if isinstance(cv, Iterable) else cv.split(X, codes))
+    if not all(isinstance(split, Sized) and len(split) == 2 for split in splits):
+        raise ValueError("cv must be pairs of rows to fit and rows to hold out.")
+    folds = [Fold(_row_numbers(fit, n_rows), _row_numbers(held, n_rows)) for fit, held in splits]
+    held_out = np.concatenate([np.empty(0, dtype=np.int64), *(fold.predict for fold in folds)])
+    times = np.bincount(held_out, minlength=n_rows)
+    if (times != 1).any():
         raise ValueError(
             "cv must hold out every row exactly once, since p(label | x) is needed of each; "
-            f"{int((covered == 0).sum())} rows are never held out, {int((covered > 1).sum())} "
-            "more than once."
+            f"{int((times == 0).sum())} rows are never held out, {int((times > 1).sum())} "
+            "more than once. A generator can be used only once."
         )
     return folds
+
+
+def _row_numbers(rows: Any, n_rows: int) -> IntArray:
+    """Rows as numbers, also from a mask."""
+    array = np.asarray(rows)
+    if array.dtype.kind == "b" and array.shape == (n_rows,):
+        return np.flatnonzero(array)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise ValueError(f"cv must give rows as integers; got an array of {array.dtype}.")
+    outside = (array < 0) | (array >= n_rows)
+    if outside.any():
+        raise ValueError(f"cv has row {array[outside][0]}, and X has rows 0 to {n_rows - 1}.")
+    return array.astype(np.int64)
 
 
 def out_of_fold(ensemble: Ensemble, X: Any, folds: Sequence[Fold], n_rows: int) -> FloatArray:

@@ -200,6 +200,8 @@ def softening(
 
 
 def _warn_if_few_kept(task: Task, trust: FloatArray, codes: IntArray, weight: FloatArray) -> None:
+    if not (task.own >= 0).any():
+        return  # complementary labels name no class: there is nothing to keep
     labelled = codes > 0 if task.has_unlabelled else np.full(len(codes), True)
     share = float(trust[labelled].sum() / weight[labelled].sum())
     if share < _KEPT:
@@ -207,5 +209,5 @@ def _warn_if_few_kept(task: Task, trust: FloatArray, codes: IntArray, weight: Fl
             f"Only {share:.0%} of the labelled rows were kept for retraining: so many labels look "
             "wrong that little is left to learn from. Compare with rounds=0.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )

@@ -72,7 +72,7 @@ def test_bound_never_falls_on_random_problems(
         learn_transitions=learn,
         max_iter=5 if method == "exact" else 25,
     )
-    # The tables of the quadrature follow the concentrations: at the top it is their error that moves.
+    # The tables of the quadrature follow the concentrations: at the top their error is what moves.
     accuracy = 1e-9 * len(proba) * 10**log_evidence if method == "exact" else 0.0
     assert_never_falls(posterior.trace, accuracy)
     for proba in (posterior.class_proba, posterior.transitions):
