@@ -979,6 +979,7 @@ def test_few_rows_behind_a_rate():
     make(task="supervised", rounds=0).fit(rows[classes < 2], classes[classes < 2])  # T is known
 
 
+@pytest.mark.filterwarnings("ignore::decoupling.IdentifiabilityWarning")
 def test_classes_that_nobody_has():
     with pytest.warns(UserWarning, match=r"No row has (\d+, ){4}\d+ and 13 more as its most"):
         make(DummyClassifier(), cv=2, rounds=0).fit(np.zeros((60, 1)), np.arange(60) % 20)
@@ -987,6 +988,7 @@ def test_classes_that_nobody_has():
 # Few rows, and odd ones
 
 
+@pytest.mark.filterwarnings("ignore::decoupling.IdentifiabilityWarning")
 @pytest.mark.filterwarnings("ignore:No row has")
 @pytest.mark.parametrize(
     ("given", "task"),
@@ -1019,6 +1021,7 @@ def test_a_label_with_a_single_member():
     assert clf.transduction_[1] == "yak"
 
 
+@pytest.mark.filterwarnings("ignore::decoupling.IdentifiabilityWarning")
 @pytest.mark.filterwarnings("ignore:Only .* of the labelled rows", "ignore:No row has")
 @pytest.mark.parametrize("task", ["semi-supervised", "noisy", "multi-positive-unlabelled"])
 def test_features_that_say_nothing(task):
@@ -1034,6 +1037,7 @@ def test_rows_that_repeat():
     assert (clf.transduction_ == truth).all()
 
 
+@pytest.mark.filterwarnings("ignore::decoupling.IdentifiabilityWarning")
 @pytest.mark.filterwarnings("ignore:The number of unique classes", "ignore:No row has")
 @pytest.mark.filterwarnings("ignore:Only .* of the labelled rows")
 def test_as_many_classes_as_rows():

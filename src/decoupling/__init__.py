@@ -9,6 +9,7 @@ labelling in a `TransitionPrior`, and `infer` the rest. The model is that of Nø
 """
 
 from decoupling.classifier import DecouplingClassifier
+from decoupling.diagnostics import IdentifiabilityWarning
 from decoupling.evaluation import LabelledKFold, labelled_scorer
 from decoupling.inference.agreement import agreement_terms
 from decoupling.inference.expected_log import expected_log
@@ -21,6 +22,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "DecouplingClassifier",
+    "IdentifiabilityWarning",
     "LabelIssues",
     "LabelledKFold",
     "Posterior",

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from decoupling._typing import AnyArray, FloatArray, IntArray
 from decoupling._validation import SUM_TOLERANCE, check_count
+from decoupling.diagnostics import listed, warn_of_balance, warn_of_collapse, warn_of_confusion
 from decoupling.inference.infer import infer
 from decoupling.label_issues import LabelIssues, library_of, rank_issues
 from decoupling.label_model import (
@@ -45,10 +46,6 @@ from decoupling.transitions.tasks import Task
 _TOLERANCE: Final = 1e-4
 # New rows must not depend on what else is in the batch, whose bound decides when to stop.
 _PREDICTION_TOLERANCE: Final = 1e-12
-# The share of a class may be off by so much before a warning is due.
-_BALANCE: Final = 0.1
-# A message lists this many classes, and counts the rest.
-_SHOWN: Final = 5
 
 
 class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -241,7 +238,9 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             self.class_proba_, self.transitions_, codes
         )
         self.transduction_ = self.classes_[self.label_conditional_proba_.argmax(axis=1)]
-        self._warn_of_failures(counts)
+        warn_of_collapse(self.task_, self.class_proba_)
+        warn_of_confusion(self.task_, self.transitions_)
+        warn_of_balance(self.task_, self._expected_shares(), self.label_conditional_proba_, counts)
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -370,7 +369,7 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         shares = check_rates("class_prior", self.class_prior, self.task_.classes)
         if abs(shares.sum() - 1.0) > SUM_TOLERANCE:
             raise ValueError(
-                f"class_prior must sum to 1 over the classes {_listed(self.task_.classes)}; its "
+                f"class_prior must sum to 1 over the classes {listed(self.task_.classes)}; its "
                 f"sum is {shares.sum():.6g}."
             )
         return shares
@@ -421,8 +420,8 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             columns = encode(self.task_, known, unlabelled=self.unlabelled)
         except ValueError:
             raise ValueError(
-                f'cv="prefit": the classifier knows {_listed(known.tolist())}, and some of these '
-                f"are not among the labels {_listed(self.observed_.values.tolist())} of y. If y "
+                f'cv="prefit": the classifier knows {listed(known.tolist())}, and some of these '
+                f"are not among the labels {listed(self.observed_.values.tolist())} of y. If y "
                 "merely lacks them, name them in a TransitionPrior as task."
             ) from None
         labels = self.observed_.values
@@ -500,32 +499,6 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 stacklevel=4,
             )
 
-    def _warn_of_failures(self, counts: FloatArray) -> None:
-        """Signs that the answer may be wrong."""
-        top = np.bincount(self.class_proba_.argmax(axis=1), minlength=len(self.classes_))
-        nobody = [name for name, n in zip(self.task_.classes, top, strict=True) if n == 0]
-        if nobody:
-            warnings.warn(
-                f"No row has {_listed(nobody)} as its most probable class: the inference may "
-                "have collapsed. Check the task and the rates, or give a TransitionPrior.",
-                UserWarning,
-                stacklevel=3,
-            )
-        expected = self._expected_shares()
-        if expected is None:
-            return
-        found = counts @ self.label_conditional_proba_ / counts.sum()
-        off = np.abs(found - expected).max()
-        if off > _BALANCE:
-            worst = int(np.abs(found - expected).argmax())
-            warnings.warn(
-                f"Class {self.task_.classes[worst]!r} is expected in {expected[worst]:.1%} of the "
-                f"rows, and found in {found[worst]:.1%}: p(labelled | class) may be off. If it is "
-                "known pass it as labelled=.",
-                UserWarning,
-                stacklevel=3,
-            )
-
 
 @contextmanager
 def _needing_proba(estimator: Any) -> Iterator[None]:
@@ -569,8 +542,3 @@ def _is_noisy(noise: Any) -> bool:
             "noise must be a number, one per class, a mapping {class: rate} or an array of "
             f"p(label | class, labelled); {error}."
         ) from None
-
-
-def _listed(names: Sequence[Hashable]) -> str:
-    rest = len(names) - _SHOWN
-    return ", ".join(map(repr, names[:_SHOWN])) + (f" and {rest} more" if rest > 0 else "")

@@ -17,7 +17,7 @@ from decoupling.inference import dirichlet, elbo, steps
 from decoupling.inference.blocks import BlockMap
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.elbo import Terms
-from decoupling.inference.expected_log import Bound
+from decoupling.inference.expected_log import make_method
 from decoupling.inference.method import CoordinateMethod
 from decoupling.inference.steps import Problem, State
 
@@ -269,20 +269,23 @@ def first_classes(problem: Problem, transitions: DirichletRows, blocks: BlockMap
     """Concentrations of Y that suit these transitions, (N, C).
 
     If all classes were equally likely a row would have the class distribution p that is the mean
-    of p(class | label) over its labels. The answer is sharper: p squared, then a few steps of the
-    bound, which need no check.
+    of p(class | label) over its labels. Under the bound the answer is sharper: p squared, then a
+    few steps, which need no check. The other methods stay nearer to their prior, and begin at p.
     """
-    mean, gamma, method = transitions.mean(), problem.class_prior, Bound(transitions)
+    mean, gamma = transitions.mean(), problem.class_prior
     share = (mean / mean.sum(axis=0)).T  # (S, C): p(class | label) under equal classes
+    method = make_method(problem.method, transitions, problem.order)
     out = np.empty((len(problem.label_proba), len(mean)))
 
     def fill(rows: slice) -> None:
         weight = problem.weight(rows)
-        counts = (weight @ share) ** 2
-        counts *= (dirichlet.row_sum(weight) / dirichlet.row_sum(counts))[:, None]
-        for _ in range(_FIRST_STEPS):
-            seen = method.rows(dirichlet.expected_log(counts + gamma))
-            counts = seen.class_counts(weight)
+        counts = weight @ share
+        if isinstance(method, CoordinateMethod):
+            counts *= counts
+            counts *= (dirichlet.row_sum(weight) / dirichlet.row_sum(counts))[:, None]
+            for _ in range(_FIRST_STEPS):
+                seen = method.rows(dirichlet.expected_log(counts + gamma))
+                counts = seen.class_counts(weight)
         np.add(counts, gamma, out=out[rows])
 
     for _ in blocks(fill, problem.blocks()):

@@ -1,0 +1,88 @@
+"""Signs that an answer may be wrong, said as warnings."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from decoupling._typing import FloatArray
+from decoupling.transitions.tasks import Task
+
+# The share of a class may be off by so much before a warning is due.
+_BALANCE: Final = 0.1
+# Below this singular value of p(label | class, labelled), classes blur into each other.
+_SINGULAR: Final = 0.1
+# A message lists this many names, and counts the rest.
+_SHOWN: Final = 5
+
+
+class IdentifiabilityWarning(UserWarning):
+    """The labels hardly tell the classes apart, or classes may have changed places."""
+
+
+def warn_of_collapse(task: Task, class_proba: FloatArray) -> None:
+    """Warn of a class that is nobody's most probable one."""
+    top = np.bincount(class_proba.argmax(axis=1), minlength=len(task.classes))
+    nobody = [name for name, n in zip(task.classes, top, strict=True) if n == 0]
+    if nobody:
+        warnings.warn(
+            f"No row has {listed(nobody)} as its most probable class: the inference may "
+            "have collapsed. Check the task and the rates, or give a TransitionPrior.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def warn_of_confusion(task: Task, transitions: ArrayLike) -> None:
+    """Warn if a class's own label is more frequent in another class, or T is nearly singular."""
+    owners, T = np.flatnonzero(task.own >= 0), np.asarray(transitions, dtype=np.float64)
+    own = T[:, task.own[owners]]  # (C, K): how often each class gets the owners' labels
+    lost = own[owners, np.arange(len(owners))] < own.max(axis=0, initial=0.0)
+    if lost.any():
+        names = [task.classes[c] for c in owners[lost]]
+        warnings.warn(
+            f"The label of {listed(names)} is more frequent in another class than in its own: "
+            "classes may have changed places. Give rates, or a TransitionPrior that is surer.",
+            IdentifiabilityWarning,
+            stacklevel=3,
+        )
+        return
+    given = own[owners] / np.maximum(own[owners].sum(axis=1, keepdims=True), 1e-300)
+    if len(owners) > 1 and np.linalg.svd(given, compute_uv=False)[-1] < _SINGULAR:
+        warnings.warn(
+            "Some classes get nearly the same labels: what tells them apart is mostly the prior. "
+            "Merge these classes, or give rates that are known.",
+            IdentifiabilityWarning,
+            stacklevel=3,
+        )
+
+
+def warn_of_balance(
+    task: Task, expected: FloatArray | None, conditional: FloatArray, weight: FloatArray
+) -> None:
+    """Warn if the share of a class differs much from what is expected, (C,); None expects nothing.
+
+    ``conditional`` is p(class | label, x), (N, C).
+    """
+    if expected is None:
+        return
+    found = weight @ conditional / weight.sum()
+    worst = int(np.abs(found - expected).argmax())
+    if abs(found[worst] - expected[worst]) > _BALANCE:
+        warnings.warn(
+            f"Class {task.classes[worst]!r} is expected in {expected[worst]:.1%} of the "
+            f"rows, and found in {found[worst]:.1%}: p(labelled | class) may be off. If it is "
+            "known pass it as labelled=.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def listed(names: Sequence[Hashable]) -> str:
+    """The first few names, and how many more there are."""
+    rest = len(names) - _SHOWN
+    return ", ".join(map(repr, names[:_SHOWN])) + (f" and {rest} more" if rest > 0 else "")

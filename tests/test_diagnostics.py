@@ -1,0 +1,66 @@
+"""Signs that an answer may be wrong."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from decoupling.diagnostics import (
+    IdentifiabilityWarning,
+    listed,
+    warn_of_balance,
+    warn_of_collapse,
+    warn_of_confusion,
+)
+from decoupling.transitions import tasks
+
+TASK = tasks.noisy(["a", "b", "c"])
+ONE_SIDED = tasks.multi_positive_unlabelled(["a", "b"])
+
+
+def test_a_class_that_is_nobodys_argmax():
+    with pytest.warns(UserWarning, match="No row has 'c' as its most probable class"):
+        warn_of_collapse(TASK, np.array([[0.6, 0.2, 0.2], [0.2, 0.5, 0.3]]))
+
+
+def test_a_label_that_is_more_frequent_in_another_class():
+    switched = np.array([[0.2, 0.7, 0.1], [0.6, 0.3, 0.1], [0.1, 0.1, 0.8]])
+    with pytest.warns(IdentifiabilityWarning, match="The label of 'a', 'b' is more frequent"):
+        warn_of_confusion(TASK, switched)
+
+
+def test_classes_with_nearly_the_same_labels():
+    alike = np.array([[0.45, 0.44, 0.11], [0.44, 0.45, 0.11], [0.1, 0.1, 0.8]])
+    with pytest.warns(IdentifiabilityWarning, match="nearly the same labels"):
+        warn_of_confusion(TASK, alike)
+
+
+def test_a_share_that_is_far_off():
+    found = np.array([[0.8, 0.1, 0.1], [0.6, 0.2, 0.2]])
+    with pytest.warns(UserWarning, match=r"Class 'a' is expected in 40.0% of the rows, and found"):
+        warn_of_balance(TASK, np.array([0.4, 0.3, 0.3]), found, np.ones(2))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: warn_of_collapse(TASK, np.eye(3)),
+        lambda: warn_of_confusion(TASK, np.full((3, 3), 0.1) + 0.7 * np.eye(3)),
+        # A class that is never labelled has no label to lose, and rates may differ.
+        lambda: warn_of_confusion(ONE_SIDED, [[1, 0, 0], [0.5, 0.5, 0], [0.99, 0, 0.01]]),
+        lambda: warn_of_confusion(tasks.complementary(["a", "b", "c"]), (1 - np.eye(3)) / 2),
+        lambda: warn_of_confusion(tasks.positive_unlabelled(), [[1.0, 0.0], [0.8, 0.2]]),
+        lambda: warn_of_balance(TASK, None, np.eye(3), np.ones(3)),
+        lambda: warn_of_balance(TASK, np.full(3, 1 / 3), np.eye(3), np.ones(3)),
+    ],
+    ids=["argmax", "dominant", "one-sided", "complementary", "PU", "nothing expected", "balanced"],
+)
+def test_no_sign_no_warning(call):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        call()
+
+
+def test_names_are_cut():
+    assert listed(["a", "b"]) == "'a', 'b'"
+    assert listed(list(range(7))) == "0, 1, 2, 3, 4 and 2 more"
