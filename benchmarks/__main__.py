@@ -2,10 +2,9 @@
 
 import argparse
 import importlib
-import re
 from pathlib import Path
 
-from benchmarks.table import Measurement, environment, markdown
+from benchmarks.table import Measurement, environment, markdown, write_between
 from benchmarks.timing import progress
 
 NAMES = ("agreement", "topic_models", "iteration", "scaling", "budget")
@@ -25,7 +24,8 @@ def main() -> None:
     table = markdown(measurements)
     print(table)
     if arguments.write:
-        write(table)
+        content = f"`{COMMAND}` with {environment()}:\n\n{table}"
+        write_between(README, BEGIN, END, content)
 
 
 def parse() -> argparse.Namespace:
@@ -38,18 +38,6 @@ def parse() -> argparse.Namespace:
     if arguments.write and (arguments.only or arguments.quick):
         parser.error("--write is for the whole table at full size: without --only and --quick")
     return arguments
-
-
-def write(table: str) -> None:
-    """Replace the table between the markers of the README."""
-    content = f"{BEGIN}\n`{COMMAND}` with {environment()}:\n\n{table}\n{END}"
-    text = README.read_text(encoding="utf-8")
-    text, found = re.subn(
-        f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: content, text, flags=re.DOTALL
-    )
-    if found != 1:
-        raise SystemExit(f"{README.name} needs the markers {BEGIN} and {END} once, in this order")
-    README.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

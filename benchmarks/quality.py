@@ -5,7 +5,6 @@ into the README here. Nothing is chosen by true classes: they only score.
 """
 
 import argparse
-import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict, train_te
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.table import environment
+from benchmarks.table import environment, write_between
 from decoupling import TransitionPrior
 from decoupling.classifier import DecouplingClassifier
 from decoupling.datasets import give_labels
@@ -270,15 +269,8 @@ def main() -> None:
     text = table(arguments.data, arguments.seeds)
     print(text)
     if arguments.write:
-        content = f"{BEGIN}\n`python -m benchmarks.quality --write` with {environment()}:\n\n"
-        content += f"{text}\n{END}"
-        old = README.read_text(encoding="utf-8")
-        new, found = re.subn(
-            f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: content, old, flags=re.DOTALL
-        )
-        if found != 1:
-            raise SystemExit(f"{README.name} needs the markers {BEGIN} and {END} once")
-        README.write_text(new, encoding="utf-8")
+        content = f"`python -m benchmarks.quality --write` with {environment()}:\n\n{text}"
+        write_between(README, BEGIN, END, content)
 
 
 if __name__ == "__main__":

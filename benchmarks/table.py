@@ -2,8 +2,10 @@
 
 import os
 import platform
+import re
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Literal
 
 PACKAGES = ("decoupling", "numpy", "scipy", "scikit-learn", "gensim")
@@ -80,3 +82,17 @@ def _package(name: str) -> str:
         return f"{name} {version(name)}"
     except PackageNotFoundError:
         return f"{name} not installed"
+
+
+def write_between(path: Path, begin: str, end: str, content: str) -> None:
+    """Replace what stands between two markers of a file."""
+    whole = f"{begin}\n{content}\n{end}"
+    text, found = re.subn(
+        f"{re.escape(begin)}.*?{re.escape(end)}",
+        lambda _: whole,
+        path.read_text(encoding="utf-8"),
+        flags=re.DOTALL,
+    )
+    if found != 1:
+        raise SystemExit(f"{path.name} needs the markers {begin} and {end} once, in this order")
+    path.write_text(text, encoding="utf-8")

@@ -22,6 +22,7 @@ from decoupling._typing import AnyArray, FloatArray, IntArray
 from decoupling._validation import SUM_TOLERANCE, check_count
 from decoupling.diagnostics import listed, warn_of_balance, warn_of_collapse, warn_of_confusion
 from decoupling.inference.infer import infer
+from decoupling.inference.posterior import label_conditional
 from decoupling.label_issues import LabelIssues, library_of, rank_issues
 from decoupling.label_model import (
     Fold,
@@ -35,7 +36,7 @@ from decoupling.label_model import (
     warn_if_by_heart,
 )
 from decoupling.labels import encode_labels, read_labels
-from decoupling.retraining import Retrained, label_conditional, retrain
+from decoupling.retraining import Retrained, retrain
 from decoupling.transitions._rates import check_rates
 from decoupling.transitions.choice import choose_task, class_array, encode, given_labels
 from decoupling.transitions.estimate import ENOUGH, first_transitions, with_rates

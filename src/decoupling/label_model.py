@@ -284,9 +284,10 @@ class SplitForm:
 
 
 def _split_product(labelled: float | FloatArray, label: FloatArray) -> FloatArray:
-    share = labelled if isinstance(labelled, float) else labelled[:, 1:]
-    out = label * share
-    out[:, 0] = 1.0 - (share if isinstance(share, float) else share[:, 0])
+    rate = labelled if isinstance(labelled, float) else labelled[:, 1:]
+    share = np.broadcast_to(rate, (len(label), 1))
+    out: FloatArray = label * share
+    out[:, 0] = 1.0 - share[:, 0]
     return out
 
 

@@ -17,6 +17,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.utils import _safe_indexing
 
 from decoupling._typing import FloatArray, IntArray
+from decoupling.inference.posterior import label_conditional
 from decoupling.label_model import Ensemble, Fold, Training, out_of_fold, tempered
 from decoupling.transitions.tasks import Task
 
@@ -95,18 +96,6 @@ def retrain(
     temperature = softening(class_proba, transitions, codes, weight)
     _warn_if_few_kept(task, trust, codes, weight)
     return Retrained(ensemble, temperature, tempered(class_proba, temperature))
-
-
-def label_conditional(
-    class_proba: FloatArray, transitions: FloatArray, codes: IntArray
-) -> FloatArray:
-    """p(y|s,x), (N, C), proportional to Y_ic T_cs with the row's own label s."""
-    joint = class_proba * transitions[:, codes].T
-    total = joint.sum(axis=1, keepdims=True)
-    # Where the classifier excludes every class that can have the label, the label alone decides.
-    alone = transitions[:, codes].T
-    joint = np.where(total > 0, joint, alone)
-    return np.asarray(joint / joint.sum(axis=1, keepdims=True))
 
 
 def training_weights(

@@ -100,7 +100,6 @@ class Posterior:
             Column of ``label_proba`` that each row was given.
         """
         codes = _check_codes(labels, len(self.class_concentration), len(self.labels))
-        transitions = self.transitions
         first_offence(
             "labels",
             codes,
@@ -108,8 +107,7 @@ class Posterior:
             "a label that no class can emit",
             "Allow it in the transition prior, or correct these labels.",
         )
-        joint = self.class_proba * transitions[:, codes].T
-        return np.asarray(joint / joint.sum(axis=1, keepdims=True))
+        return label_conditional(self.class_proba, self.transitions, codes)
 
     def draw(
         self, n: int, random_state: int | Generator | RandomState | None = None
@@ -168,6 +166,17 @@ class Posterior:
 
     def _reported(self) -> DirichletRows:
         return self._transitions.replace(self._transitions.parameters * self._reported_share)
+
+
+def label_conditional(
+    class_proba: FloatArray, transitions: FloatArray, codes: AnyArray
+) -> FloatArray:
+    """p(y|s,x), (N, C), proportional to Y_ic T_cs with the row's own label s."""
+    emits = transitions[:, codes].T  # (N, C): p(given label | class)
+    joint = class_proba * emits
+    # Where every class that can have the label is excluded, the label alone decides.
+    joint = np.where(joint.any(axis=1, keepdims=True), joint, emits)
+    return np.asarray(joint / joint.sum(axis=1, keepdims=True))
 
 
 def make_problem(
