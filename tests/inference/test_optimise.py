@@ -11,10 +11,9 @@ from decoupling import TransitionPrior, infer
 from decoupling.inference.expected_log import METHODS
 
 
-def assert_never_falls(trace, accuracy=0.0):
-    """To rounding, and to the accuracy of the expected logarithms in all, where they have one."""
+def assert_never_falls(trace):
     scale = 1 + np.abs([trace.likelihood, trace.prior, trace.entropy]).max()
-    assert np.diff(trace.elbo).min(initial=0.0) >= -1e-11 * scale - accuracy
+    assert np.diff(trace.elbo).min(initial=0.0) >= -1e-11 * scale
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -72,9 +71,7 @@ def test_bound_never_falls_on_random_problems(
         learn_transitions=learn,
         max_iter=5 if method == "exact" else 25,
     )
-    # The tables of the quadrature follow the concentrations: at the top their error is what moves.
-    accuracy = 1e-9 * len(proba) * 10**log_evidence if method == "exact" else 0.0
-    assert_never_falls(posterior.trace, accuracy)
+    assert_never_falls(posterior.trace)
     for proba in (posterior.class_proba, posterior.transitions):
         assert np.isfinite(proba).all()
         np.testing.assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-12)
@@ -180,8 +177,8 @@ def test_no_iterations_is_the_start():
 def test_transitions_are_recovered(method):
     problem = random_problem(8, n_rows=2000, strength=50.0)
     posterior = infer(problem.label_proba, problem.concentration, expected_log=method)
-    before = np.abs(problem.concentration / 50.0 - problem.transitions).mean()
-    assert np.abs(posterior.transitions - problem.transitions).mean() < before / 2
+    before = np.abs(problem.concentration / 50.0 - problem.transitions).max()
+    assert np.abs(posterior.transitions - problem.transitions).max() < before / 2
 
 
 def test_the_warning_points_at_the_caller():

@@ -50,7 +50,9 @@ class Exact(Method):
         super().__init__(transitions)
         possible = transitions.parameters > 0
         lone = np.count_nonzero(possible, axis=0) == 1
-        self._mixed = np.nonzero(~lone)[0]  # labels that several classes can emit
+        # A label that every class always emits has X = 1, and nothing is to be integrated.
+        certain = (possible & (np.count_nonzero(possible, axis=1) == 1)[:, None]).all(axis=0)
+        self._mixed = np.nonzero(~lone & ~certain)[0]  # labels that several classes can emit
         self._lone = np.nonzero(lone)[0]
         self._source = possible[:, lone].argmax(axis=0)  # the class that emits each lone label
         self._series = AgreementSeries.of(transitions, 2)
@@ -70,7 +72,7 @@ class Exact(Method):
 
     def value(self, class_concentration: FloatArray) -> FloatArray:
         """E[ln X], (N, S)."""
-        out = np.empty((len(class_concentration), self.transitions.parameters.shape[1]))
+        out = np.zeros((len(class_concentration), self.transitions.parameters.shape[1]))
         if len(self._lone):
             out[:, self._lone] = self._lone_value(class_concentration)
         if len(self._mixed):
