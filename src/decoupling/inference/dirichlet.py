@@ -22,10 +22,12 @@ from decoupling.transitions.prior import TransitionPrior
 
 # Bernoulli numbers B_2, B_4, ..., B_16 of the asymptotic series of the trigamma function.
 _BERNOULLI: Final = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
+# Up from here the series alone will do; smaller arguments are shifted so far.
+_SHIFT: Final = 8.0
 # The arguments x, x+1, ..., x+7 pair up as (x+j)(x+7-j) = x(x+7) + j(7-j).
 _PAIR_OFFSETS: Final = (0.0, 6.0, 10.0, 12.0)
 # Temporaries stay in cache, yet are large enough for threads not to queue for the lock.
-_TRIGAMMA_BLOCK: Final = 32768
+_TRIGAMMA_BLOCK: Final = 2**17
 # Above it, 1/trigamma(a) - a is taken from its own series: the difference would lose digits.
 _LARGE: Final = 1000.0
 
@@ -35,7 +37,8 @@ def trigamma(x: FloatArray) -> FloatArray:
 
     .. math:: \psi_1(x) = \sum_{j=0}^{7} (x+j)^{-2} + \psi_1(x+8),
 
-    with the asymptotic series for the last term. ``scipy.special.polygamma(1, x)`` gives the same
+    with the asymptotic series for the last term; a block of arguments of 8 or more takes the series
+    at once. ``scipy.special.polygamma(1, x)`` gives the same
     an order of magnitude slower.
 
     Examples
@@ -52,18 +55,8 @@ def trigamma(x: FloatArray) -> FloatArray:
 
 
 def _trigamma_block(x: FloatArray, out: FloatArray) -> None:
-    pair = x + 7.0
-    pair *= x
-    twice = pair * 2.0
-    shifted = np.zeros_like(x)
-    for offset in _PAIR_OFFSETS:
-        # 1/p² + 1/q² = ((p + q)² - 2pq) / (pq)², a sum of positive numbers.
-        inverse = np.reciprocal(pair + offset)
-        term = twice + (49.0 - 2.0 * offset)
-        term *= inverse
-        term *= inverse
-        shifted += term
-    inverse = np.reciprocal(x + 8.0)
+    shifted = x.min() < _SHIFT
+    inverse = np.reciprocal(x + _SHIFT if shifted else x)
     square = inverse * inverse
     np.multiply(square, _BERNOULLI[-1], out=out)
     for coefficient in _BERNOULLI[-2::-1]:
@@ -72,7 +65,18 @@ def _trigamma_block(x: FloatArray, out: FloatArray) -> None:
     out += 1.0
     out += 0.5 * inverse
     out *= inverse
-    out += shifted
+    if not shifted:
+        return
+    pair = x + 7.0
+    pair *= x
+    twice = pair * 2.0
+    for offset in _PAIR_OFFSETS:
+        # 1/p² + 1/q² = ((p + q)² - 2pq) / (pq)², a sum of positive numbers.
+        inverse = np.reciprocal(pair + offset)
+        term = twice + (49.0 - 2.0 * offset)
+        term *= inverse
+        term *= inverse
+        out += term
 
 
 def _positive(a: FloatArray) -> tuple[FloatArray, BoolArray | None]:

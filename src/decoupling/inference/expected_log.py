@@ -241,20 +241,30 @@ class Beta(Method):
         total = dirichlet.row_sum(class_concentration)[:, None]
         mean, variance, size = self._match(class_concentration)
         own = trigamma(mean * size)
-        by_spread = weight * _trigamma_difference(mean, size, own) / variance
-        by_mean = size * own
-        by_mean *= weight
-        by_mean += by_spread * (1.0 - 2.0 * mean)
-        by_variance = by_spread * (-1.0 - size)
-        # Chain rule through m = first / Pi_0 and v, whose terms are in `_match`.
-        by_square = by_variance / (total * (total + 1.0))
-        by_first = by_mean / total - 2.0 * by_square * mean
-        by_total = dirichlet.row_sum(by_square * mean**2)[:, None]
-        by_total -= dirichlet.row_sum(by_mean * mean)[:, None] / total
-        harmonic = 1.0 / total + 1.0 / (total + 1.0)
-        by_total -= dirichlet.row_sum(by_variance * variance)[:, None] * harmonic
-        by_class = by_first @ self._mean.T + by_square @ self._square.T + by_total
-        by_class += 2.0 * class_concentration * (by_square @ self._variance.T)
+        by_spread = _trigamma_difference(mean, size, own)
+        by_spread *= weight
+        by_spread /= variance
+        own *= size
+        own *= weight
+        # Chain rule through m = first / Pi_0 and v = (Q - first m) / (Pi_0 (Pi_0 + 1)).
+        mean_share = 1.0 - 2.0 * mean
+        mean_share *= by_spread
+        mean_share += own
+        mean_share /= total
+        by_square = size + 1.0
+        by_square *= by_spread
+        by_square /= -total * (total + 1.0)
+        square_share = by_square * mean
+        by_first = mean_share - 2.0 * square_share
+        square_share -= mean_share
+        square_share *= mean
+        by_total = dirichlet.row_sum(square_share)
+        by_total -= (2.0 * total[:, 0] + 1.0) * dirichlet.row_sum(by_square * variance)
+        by_class = by_square @ self._variance.T
+        by_class *= 2.0 * class_concentration
+        by_class += by_first @ self._mean.T
+        by_class += by_square @ self._square.T
+        by_class += by_total[:, None]
         by_noise = (class_concentration**2).T @ by_square  # in Var[T], (C, S)
         by_moments = np.stack(
             [
@@ -267,7 +277,8 @@ class Beta(Method):
 
 def _trigamma_difference(mean: FloatArray, size: FloatArray, own: FloatArray) -> FloatArray:
     """``mean * trigamma(mean * size) - trigamma(size)`` with its digits kept for large sizes."""
-    out = mean * own - trigamma(size)
+    out = mean * own
+    out -= trigamma(size)
     certain = np.nonzero(mean * size > 1e3)
     if len(certain[0]):
         mean, inverse = mean[certain], 1.0 / (mean[certain] * size[certain])

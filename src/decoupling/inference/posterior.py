@@ -205,10 +205,19 @@ def make_problem(
             )
         transition_prior = transition_prior.columns(possible)
     n_classes, n_labels = transition_prior.parameters.shape
-    size = default_block_size(n_classes, n_labels) if block_size is None else block_size
+    if block_size is None:
+        block_size = default_block_size(len(label_proba), n_classes, n_labels)
     count = np.array(1.0) if multiplicity is None else multiplicity
     return Problem(
-        label_proba, possible, evidence, class_prior, transition_prior, method, order, size, count
+        label_proba,
+        possible,
+        evidence,
+        class_prior,
+        transition_prior,
+        method,
+        order,
+        block_size,
+        count,
     )
 
 

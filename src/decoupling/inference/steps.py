@@ -22,8 +22,11 @@ from decoupling.inference.elbo import Terms
 from decoupling.inference.expected_log import make_method
 from decoupling.inference.method import CoordinateMethod, Method
 
-# Temporaries of a block stay in cache, yet are large enough for threads not to queue for the lock.
-_BLOCK_ENTRIES: Final = 65536
+# A block has at most so many entries: few enough for its temporaries to stay near the processor,
+# enough for threads not to queue for the interpreter's lock.
+_BLOCK_ENTRIES: Final = 2**17
+# Fewer entries than these are not worth a second thread.
+_ONE_BLOCK: Final = 2**14
 # A step is halved at most so often before the row, or T, stays where it is.
 _HALVINGS: Final = 12
 # A trial step of T costs a pass over the rows, so after a success it grows with care.
@@ -112,9 +115,13 @@ def _of_rows(values: FloatArray, rows: slice) -> FloatArray:
     return values if values.ndim == 0 else values[rows]
 
 
-def default_block_size(n_classes: int, n_labels: int) -> int:
-    """Rows per block that keep every temporary in cache."""
-    return max(64, _BLOCK_ENTRIES // max(n_classes, n_labels))
+def default_block_size(n_rows: int, n_classes: int, n_labels: int) -> int:
+    """Rows per block: an even number of equal blocks, so that threads finish together."""
+    entries = n_rows * max(n_classes, n_labels)
+    if entries <= _ONE_BLOCK:
+        return max(1, n_rows)
+    pairs = -(-entries // (2 * _BLOCK_ENTRIES))
+    return -(-n_rows // (2 * pairs))
 
 
 @dataclass(eq=False)
