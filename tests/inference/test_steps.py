@@ -8,7 +8,7 @@ from decoupling.inference import steps
 from decoupling.inference.blocks import BlockMap
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.expected_log import METHODS
-from decoupling.inference.optimise import start_state
+from decoupling.inference.start import first_state
 from decoupling.inference.steps import Problem
 
 
@@ -42,7 +42,7 @@ def test_weights_are_normalised_rows_times_evidence():
 @pytest.mark.parametrize("method", METHODS)
 def test_a_local_step_raises_every_row(method, extrapolate):
     problem = problem_of(method)
-    state = start_state(problem, learn_transitions=True)
+    state = first_state(problem, learn_transitions=True, n_threads=1)
     evaluator = problem.evaluator(state)
     weight = problem.weight(slice(None))
 
@@ -75,7 +75,7 @@ def test_extrapolation_needs_fewer_steps():
     problem = problem_of("bound", evidence=100.0)
     reached = []
     for extrapolate in (False, True):
-        state = start_state(problem, learn_transitions=False)
+        state = first_state(problem, learn_transitions=False, n_threads=1)
         evaluator = problem.evaluator(state)
         with BlockMap(1) as blocks:
             for _ in range(30):
@@ -91,7 +91,7 @@ def test_extrapolation_needs_fewer_steps():
 @pytest.mark.parametrize("method", METHODS)
 def test_a_global_step_raises_the_bound(method):
     problem = problem_of(method)
-    state = start_state(problem, learn_transitions=True)
+    state = first_state(problem, learn_transitions=True, n_threads=1)
     evaluator = problem.evaluator(state)
     with BlockMap(1) as blocks:
         if method != "bound":
@@ -111,7 +111,7 @@ def test_a_global_step_raises_the_bound(method):
 @pytest.mark.parametrize("factor", [-30.0, 30.0])
 def test_a_global_step_that_would_fall_is_shortened_or_refused(method, factor):
     problem = problem_of(method)
-    state = start_state(problem, learn_transitions=True)
+    state = first_state(problem, learn_transitions=True, n_threads=1)
     evaluator = problem.evaluator(state)
     with BlockMap(1) as blocks:
         steps.begin_backtracking(problem, state, evaluator, blocks)
@@ -127,7 +127,7 @@ def test_merging_does_not_depend_on_how_rows_are_split():
     results = []
     for block_size in (1, 7, 100):
         problem = problem_of("bound", block_size=block_size)
-        state = start_state(problem, learn_transitions=True)
+        state = first_state(problem, learn_transitions=True, n_threads=1)
         with BlockMap(2, len(problem.blocks())) as blocks:
             results.append(steps.local_pass(problem, state, problem.evaluator(state), blocks))
     for result in results[1:]:

@@ -13,11 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from decoupling._typing import FloatArray
 from decoupling._validation import frozen
-from decoupling.inference import dirichlet, elbo, steps
+from decoupling.inference import elbo, steps
 from decoupling.inference.blocks import BlockMap
-from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.elbo import Terms
-from decoupling.inference.expected_log import make_method
 from decoupling.inference.method import CoordinateMethod
 from decoupling.inference.steps import Problem, State
 
@@ -26,9 +24,6 @@ Callback = Callable[[int, Terms], Any]
 # Plain steps gain most at first. Once an iteration adds less than this share of the gain so far,
 # rows crawl along a valley, and extrapolating their steps is worth twice the cost of a step.
 _SLOW: Final = 0.005
-# Leaps of Y before T first moves, when a row counts for one observation, and more for each factor
-# of ten: the more a row counts for, the slower it settles.
-_FIRST_LEAPS: Final = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,59 +242,3 @@ def ascend(
     with BlockMap(n_threads, len(problem.blocks())) as blocks:
         OPTIMISERS[optimiser](problem, state, monitor, blocks, learn_transitions=learn_transitions)
     return monitor.trace()
-
-
-def start_state(
-    problem: Problem, *, learn_transitions: bool, n_threads: int | None = None
-) -> State:
-    """A first guess: T at its prior mean, Y from the labels that each class emits.
-
-    q(T) starts as sure as the data will make it, so that weak priors with tiny concentrations do
-    not begin with expected logarithms of minus hundreds.
-    """
-    prior = problem.transition_prior
-    transitions = prior
-    if learn_transitions:
-        share = problem.total_evidence / len(prior.parameters)
-        factor = np.maximum(1.0, share / prior.total)
-        transitions = prior.replace(prior.parameters * factor[:, None])
-    with BlockMap(n_threads, len(problem.blocks())) as blocks:
-        return State(first_classes(problem, transitions, blocks), transitions)
-
-
-def first_classes(problem: Problem, transitions: DirichletRows, blocks: BlockMap) -> FloatArray:
-    """Concentrations of Y that suit these transitions, (N, C).
-
-    If all classes were equally likely a row would have the class distribution p that is the mean
-    of p(class | label) over its labels. Under the bound the answer is sharper: p squared, then
-    where pairs of steps seem to lead, which needs no check at a start. Rows that are nearly
-    settled give T a first step in the right direction, and save many iterations. The other methods
-    stay nearer to their prior, and begin at p.
-    """
-    mean, gamma = transitions.mean(), problem.class_prior
-    share = (mean / mean.sum(axis=0)).T  # (S, C): p(class | label) under equal classes
-    method = make_method(problem.method, transitions, problem.order)
-    out = np.empty((len(problem.label_proba), len(mean)))
-    leaps = _FIRST_LEAPS + round(np.log10(max(1.0, problem.total_evidence / problem.n_rows)))
-
-    def fill(rows: slice) -> None:
-        weight = problem.weight(rows)
-        counts = weight @ share
-        if isinstance(method, CoordinateMethod):
-            total = dirichlet.row_sum(weight)
-            counts = _scaled((counts / total[:, None]) ** 2, total)
-            for _ in range(leaps):
-                once = method.rows(dirichlet.expected_log(counts + gamma)).class_counts(weight)
-                twice = method.rows(dirichlet.expected_log(once + gamma)).class_counts(weight)
-                ahead = steps.extrapolated(counts, once, twice)
-                counts = _scaled(np.maximum(ahead, 0.0), total)
-        np.add(counts, gamma, out=out[rows])
-
-    for _ in blocks(fill, problem.blocks()):
-        pass
-    return out
-
-
-def _scaled(values: FloatArray, total: FloatArray) -> FloatArray:
-    """Rows, (n, C), that add up to ``total``."""
-    return np.asarray(values * (total / dirichlet.row_sum(values))[:, None])

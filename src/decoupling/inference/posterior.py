@@ -22,7 +22,8 @@ from decoupling._validation import (
 )
 from decoupling.inference import dirichlet
 from decoupling.inference.dirichlet import DirichletRows
-from decoupling.inference.optimise import Callback, Trace, ascend, start_state
+from decoupling.inference.optimise import Callback, Trace, ascend
+from decoupling.inference.start import first_state, warm_state
 from decoupling.inference.steps import Problem, default_block_size
 
 
@@ -241,17 +242,15 @@ def solve(
     ``full_prior`` has all the labels; ``problem`` only those that can be seen.
     """
     possible = full_prior.possible_labels
-    state = start_state(problem, learn_transitions=learn_transitions, n_threads=n_threads)
-    if warm_start is not None:
-        state.class_concentration[:] = warm_start.class_concentration
-        if learn_transitions:
-            # Another prior may have had other zeros; this one's stay, and its own are not imposed.
-            warm, cold = (
-                warm_start._transitions.parameters[:, possible],
-                state.transitions.parameters,
-            )
-            both = (warm > 0) & (cold > 0) & ~warm_start._transitions.known[:, None]
-            state.transitions = state.transitions.replace(np.where(both, warm, cold))
+    if warm_start is None:
+        state = first_state(problem, learn_transitions=learn_transitions, n_threads=n_threads)
+    else:
+        state = warm_state(
+            problem,
+            warm_start.class_concentration,
+            warm_start._transitions.columns(possible),
+            learn_transitions=learn_transitions,
+        )
     trace = ascend(
         problem,
         state,

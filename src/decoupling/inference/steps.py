@@ -26,7 +26,7 @@ from decoupling.inference.method import CoordinateMethod, Method
 # enough for threads not to queue for the interpreter's lock.
 _BLOCK_ENTRIES: Final = 2**17
 # Fewer entries than these are not worth a second thread.
-_ONE_BLOCK: Final = 2**14
+_ONE_BLOCK: Final = 2**16
 # A step is halved at most so often before the row, or T, stays where it is.
 _HALVINGS: Final = 12
 # A trial step of T costs a pass over the rows, so after a success it grows with care.

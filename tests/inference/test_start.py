@@ -1,0 +1,76 @@
+"""The first guess: rough weights, settled rows, warm starts."""
+
+import numpy as np
+import pytest
+from problems import random_problem
+from scipy.special import psi
+
+from decoupling import TransitionPrior, infer
+from decoupling.inference.dirichlet import DirichletRows
+from decoupling.inference.start import first_state, rough_exp_digamma, warm_state
+from decoupling.inference.steps import Problem
+
+
+def problem_of(method, evidence, gamma=0.1):
+    drawn = random_problem(0)
+    rows = DirichletRows.free(drawn.concentration)
+    prior, weight = np.full(3, gamma), np.array(evidence)
+    return Problem(drawn.label_proba, np.ones(4, bool), weight, prior, rows, method, 2, 7)
+
+
+def test_rough_exp_digamma():
+    x = 10.0 ** np.linspace(-1.5, 6.0, 500)
+    np.testing.assert_allclose(rough_exp_digamma(x), np.exp(psi(x)), rtol=2e-5)
+
+
+def test_rough_exp_digamma_of_nothing_left():
+    assert rough_exp_digamma(np.array([1e-3]))[0] == 0.0
+
+
+@pytest.mark.parametrize("method", ["bound", "beta", "exact", "taylor"])
+@pytest.mark.parametrize("evidence", [1e-3, 1.0, 100.0, 1e5])
+def test_start_is_valid_and_keeps_the_counts(method, evidence):
+    problem = problem_of(method, evidence)
+    state = first_state(problem, learn_transitions=True, n_threads=1)
+    assert (state.class_concentration >= problem.class_prior).all()
+    total = state.class_concentration.sum(axis=1) - problem.class_prior.sum()
+    np.testing.assert_allclose(total, evidence, rtol=1e-9)
+
+
+def test_rows_start_near_their_end():
+    problem = problem_of("bound", 1.0)
+    state = first_state(problem, learn_transitions=False, n_threads=1)
+    end = infer(
+        problem.label_proba,
+        TransitionPrior.from_concentration(problem.transition_prior.parameters),
+        class_prior=problem.class_prior,
+        evidence=1.0,
+        learn_transitions=False,
+        tol=1e-12,
+    ).class_concentration
+    uninformed = problem.class_prior + 1.0 / len(problem.class_prior)
+    left = np.abs(state.class_concentration - end).mean()
+    assert left < 0.1 * np.abs(uninformed - end).mean()
+
+
+def test_tiny_priors_of_classes_give_finite_starts():
+    problem = problem_of("bound", 1.0, gamma=1e-3)
+    state = first_state(problem, learn_transitions=True, n_threads=1)
+    assert np.isfinite(state.class_concentration).all()
+
+
+def test_warm_state_keeps_the_zeros_of_its_own_prior():
+    problem = problem_of("bound", 1.0)
+    cold = first_state(problem, learn_transitions=True, n_threads=1)
+    other = cold.transitions.parameters + 1.0
+    other[0, 1] = 0.0
+    state = warm_state(
+        problem,
+        cold.class_concentration,
+        cold.transitions.replace(other),
+        learn_transitions=True,
+    )
+    expected = other.copy()
+    expected[0, 1] = cold.transitions.parameters[0, 1]
+    np.testing.assert_array_equal(state.transitions.parameters, expected)
+    assert state.class_concentration is not cold.class_concentration
