@@ -214,8 +214,8 @@ def coordinate_step(
         ahead = np.maximum(extrapolated(concentration, once, twice), gamma)
         logs = dirichlet.expected_log(ahead)
         ahead_terms = _terms_from(problem, method.rows(logs).value(), ahead, logs, weight)
-        higher = dirichlet.row_sum(ahead_terms) >= dirichlet.row_sum(terms)
-        seen = method.rows(np.where(higher[:, None], logs, once_logs))
+        no_lower = dirichlet.row_sum(ahead_terms) >= _no_lower_than(terms)
+        seen = method.rows(np.where(no_lower[:, None], logs, once_logs))
     np.add(seen.class_counts(weight), gamma, out=concentration)
     before = Terms(*problem.repeated(terms, rows).sum(axis=0).tolist())
     return LocalStatistics(before, seen.transition_counts(problem.repeated(weight, rows)))
@@ -291,8 +291,7 @@ def _backtrack_rows(
 
     Writes to ``concentration``, ``row_step`` and ``row_terms``.
     """
-    floor = dirichlet.row_sum(row_terms)
-    floor -= _ROUNDING * (1.0 + dirichlet.row_sum(np.abs(row_terms)))
+    floor = _no_lower_than(row_terms)
     np.minimum(1.0, 2.0 * length, out=row_step)
     pending: IntArray | slice = slice(None)
     for _ in range(_HALVINGS):
@@ -311,6 +310,17 @@ def _backtrack_rows(
             return
         length[pending] *= 0.5
         row_step[pending] = length[pending]
+
+
+def _no_lower_than(row_terms: FloatArray) -> FloatArray:
+    """Objective of each row less what may be rounding, (n,).
+
+    Without it rounding would decide on rows that have arrived, and blocks of other sizes round in
+    other ways.
+    """
+    floor = dirichlet.row_sum(row_terms)
+    floor -= _ROUNDING * (1.0 + dirichlet.row_sum(np.abs(row_terms)))
+    return floor
 
 
 def longest_step(
