@@ -89,7 +89,7 @@ class Problem:
     def repeated(self, values: FloatArray, rows: slice = _ALL_ROWS) -> FloatArray:
         """Values of these rows, (n, ...), times how often each row stands there."""
         if self.multiplicity.ndim == 0:
-            return values * self.multiplicity
+            return values if self.multiplicity == 1.0 else values * self.multiplicity
         count = self.multiplicity[rows]
         return values * count.reshape(-1, *[1] * (values.ndim - 1))
 
