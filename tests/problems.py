@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from decoupling.cross_fitting import Fold, make_folds
 from decoupling.inference.dirichlet import DirichletRows
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -44,3 +46,19 @@ def random_rows(seed: int, n_classes: int = 3, n_labels: int = 4) -> DirichletRo
     known[1] = True
     parameters[1] /= parameters[1].sum()
     return DirichletRows(parameters, known)
+
+
+def draw_labelled(
+    seed: int = 0, n_rows: int = 90, labelled: float = 0.5, spread: float = 1.5
+) -> tuple[FloatArray, IntArray]:
+    """Rows of three classes on a triangle, and the codes of their labels: 0 is unlabelled."""
+    rng = np.random.default_rng(seed)
+    classes = rng.integers(0, 3, n_rows)
+    X = np.array([[0.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])[classes]
+    X = spread * X + rng.standard_normal((n_rows, 2))
+    return X, np.where(rng.random(n_rows) < labelled, classes + 1, 0)
+
+
+def folds_of(codes: IntArray, n_folds: int = 3, seed: int = 0) -> list[Fold]:
+    """Folds of rows with these codes."""
+    return make_folds(None, codes, n_folds, np.random.RandomState(seed))

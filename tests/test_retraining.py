@@ -8,7 +8,8 @@ from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
-from decoupling.label_model import Fold, Training, make_folds, tempered
+from decoupling.cross_fitting import Fold, Training, make_folds
+from decoupling.label_model import tempered
 from decoupling.retraining import (
     fit_classes,
     keep_most_probable,

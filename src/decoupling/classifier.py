@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable
 from typing import Any, Final, Self
 
 import numpy as np
@@ -20,18 +19,22 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from decoupling._typing import AnyArray, FloatArray, IntArray
 from decoupling._validation import SUM_TOLERANCE, check_count
+from decoupling.cross_fitting import (
+    Fold,
+    Training,
+    as_rows,
+    check_fold_weights,
+    check_weights,
+    make_folds,
+    needing_proba,
+)
 from decoupling.diagnostics import listed, warn_of_balance, warn_of_collapse, warn_of_confusion
 from decoupling.inference.infer import infer
 from decoupling.inference.posterior import label_conditional
 from decoupling.label_issues import LabelIssues, library_of, rank_issues
 from decoupling.label_model import (
-    Fold,
     LabelModel,
-    Training,
-    as_rows,
-    check_weights,
     fit_label_model,
-    make_folds,
     prefit_label_model,
     warn_if_by_heart,
 )
@@ -223,7 +226,7 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.labels_ = self.task_.labels
         training = self._training(fit_params, weight)
         self._say("p(label | x)")
-        with _needing_proba(training.estimator):
+        with needing_proba(training.estimator):
             self.label_model_ = self._fit_label_model(training, X, codes, weight)
         self.label_proba_ = self.label_model_.proba
         self.prior_ = self._transition_prior(codes, counts)
@@ -404,7 +407,7 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             folds = [Fold(everything, everything)]
         else:
             folds = make_folds(X, codes, self.cv, check_random_state(self.random_state))
-            _check_fold_weights(folds, weight)
+            check_fold_weights(folds, weight)
         constant = self.task_.rate_tied
         model = fit_label_model(
             training, X, codes, weight, folds, constant_rate=constant, **options
@@ -498,31 +501,6 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 "noise=, or a TransitionPrior as task.",
                 UserWarning,
                 stacklevel=4,
-            )
-
-
-@contextmanager
-def _needing_proba(estimator: Any) -> Iterator[None]:
-    """Say what is missing. Some classifiers have ``predict_proba`` only once they are fitted."""
-    try:
-        yield
-    except AttributeError as error:
-        if "predict_proba" not in str(error):
-            raise
-        raise TypeError(
-            f"estimator must predict probabilities, and {type(estimator).__name__} has no "
-            "predict_proba. Use another one, or wrap it: CalibratedClassifierCV(estimator)."
-        ) from error
-
-
-def _check_fold_weights(folds: Sequence[Fold], weight: FloatArray | None) -> None:
-    if weight is None:
-        return
-    for number, fold in enumerate(folds):
-        if not weight[fold.fit].any():
-            raise ValueError(
-                f"sample_weight is 0 for all {len(fold.fit)} rows that fold {number} is trained "
-                "on. Leave these rows out, or choose other folds with cv=."
             )
 
 

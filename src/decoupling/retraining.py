@@ -17,8 +17,9 @@ from scipy.optimize import minimize_scalar
 from sklearn.utils import _safe_indexing
 
 from decoupling._typing import FloatArray, IntArray
+from decoupling.cross_fitting import Ensemble, Fold, Training, out_of_fold
 from decoupling.inference.posterior import label_conditional
-from decoupling.label_model import Ensemble, Fold, Training, out_of_fold, tempered
+from decoupling.label_model import tempered
 from decoupling.transitions.tasks import Task
 
 # Unlabelled rows take part if the probability of a class is at least this. Less is asked where some

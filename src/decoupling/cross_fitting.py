@@ -1,0 +1,262 @@
+"""Any classifier, fitted once per fold: each row is predicted by the one that never saw it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing, check_array
+from sklearn.utils.metadata_routing import _routing_enabled, get_routing_for_object
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _check_sample_weight, has_fit_parameter
+
+from decoupling._typing import FloatArray, IntArray
+from decoupling._validation import SUM_TOLERANCE
+
+
+def as_rows(X: Any) -> Any:
+    """X in a form of which rows can be taken; what is in them is for the classifier to check.
+
+    Dataframes and sequences of texts stay as they are.
+    """
+    if issparse(X):
+        return X.tocsr()
+    if hasattr(X, "columns") or hasattr(X, "iloc"):
+        return X
+    array = np.asarray(X)
+    if array.ndim == 1 and array.dtype.kind in "OUS" and array.size > 0:
+        return X
+    return check_array(array, dtype=None, ensure_all_finite=False, allow_nd=True)
+
+
+def check_weights(sample_weight: Any, X: Any) -> FloatArray | None:
+    """Weights of rows, finite, 0 or more and not all 0, (N,); None if there are none."""
+    if sample_weight is None:
+        return None
+    weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    return np.asarray(weight, dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Rows that a model is fitted on, and rows that it predicts; index arrays."""
+
+    fit: IntArray
+    predict: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Classifiers of the folds, over codes 0 to ``n_codes - 1``; they predict their mean."""
+
+    models: tuple[Any, ...]
+    n_codes: int
+
+    def predict(self, X: Any) -> FloatArray:
+        """Mean probability of each code, (N, n_codes)."""
+        return np.asarray(
+            sum(aligned_proba(model, X, self.n_codes) for model in self.models) / len(self.models)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What every classifier is fitted with.
+
+    Attributes
+    ----------
+    estimator : classifier
+        Cloned for each fit.
+    fit_params : dict
+        Passed on to its ``fit``, a row each where they have the length of X.
+    n_jobs : int or None
+        Fits at a time.
+    """
+
+    estimator: Any
+    fit_params: dict[str, Any]
+    n_jobs: int | None = None
+
+    @property
+    def takes_weights(self) -> bool:
+        """Whether the classifier can be given weights of rows."""
+        return weight_parameter(self.estimator) is not None
+
+    def ensemble(
+        self,
+        X: Any,
+        codes: IntArray,
+        weight: FloatArray | None,
+        folds: Sequence[Fold],
+        n_codes: int,
+    ) -> Ensemble:
+        """Fit one classifier per fold on its rows."""
+        models = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fit)(self, X, codes, weight, fold.fit) for fold in folds
+        )
+        return Ensemble(tuple(models), n_codes)
+
+    def params_of(self, rows: IntArray, n_rows: int) -> dict[str, Any]:
+        """Fit parameters of some rows."""
+        return {
+            name: _safe_indexing(value, rows) if _n_rows(value) == n_rows else value
+            for name, value in self.fit_params.items()
+        }
+
+
+def weight_parameter(estimator: Any) -> str | None:
+    """What ``fit`` calls the weights of rows, or None; a Pipeline hands them to its last step."""
+    if has_fit_parameter(estimator, "sample_weight"):
+        return "sample_weight"
+    steps = getattr(estimator, "steps", None)
+    if not steps:
+        return None
+    name, last = steps[-1]
+    if _routing_enabled():
+        # A Pipeline then takes them by their plain name, if its last step has asked for them.
+        asked = get_routing_for_object(last).consumes("fit", ["sample_weight"])
+        return "sample_weight" if asked else None
+    inner = weight_parameter(last)
+    return None if inner is None else f"{name}__{inner}"
+
+
+def _n_rows(value: Any) -> int | None:
+    shape = getattr(value, "shape", None)
+    if shape:
+        return int(shape[0])
+    return len(value) if isinstance(value, list | tuple) else None
+
+
+def _fit(
+    training: Training, X: Any, codes: IntArray, weight: FloatArray | None, rows: IntArray
+) -> Any:
+    """A classifier of ``codes`` fitted on some rows."""
+    if weight is not None:
+        # A class without any weight is more than some classifiers can bear.
+        rows = rows[weight[rows] > 0]
+    params = training.params_of(rows, len(codes))
+    target = codes[rows]
+    if weight is not None:
+        name = weight_parameter(training.estimator)
+        if name is None:
+            raise ValueError(
+                f"sample_weight was passed, but {type(training.estimator).__name__} takes none."
+            )
+        params[name] = weight[rows]
+    if len(target) and (target == target[0]).all():
+        # Most classifiers refuse a single class; there is nothing to learn but its name.
+        from sklearn.dummy import DummyClassifier
+
+        return DummyClassifier(strategy="most_frequent").fit(np.zeros((1, 1)), target[:1])
+    return clone(training.estimator).fit(_safe_indexing(X, rows), target, **params)
+
+
+def aligned_proba(model: Any, X: Any, n_codes: int) -> FloatArray:
+    """p(code | x) with a column for each code, also those that the model never saw, (N, n)."""
+    proba = np.asarray(model.predict_proba(X), dtype=np.float64)
+    name = type(model).__name__
+    if proba.ndim != 2 or proba.shape[1] != len(model.classes_):
+        raise ValueError(
+            f"{name}.predict_proba must return one column per class, here {len(model.classes_)}; "
+            f"got an array of shape {proba.shape}."
+        )
+    error = np.abs(proba.sum(axis=1) - 1.0)
+    bad = ~((proba >= 0).all(axis=1) & (error < SUM_TOLERANCE))  # also where a value is NaN
+    if bad.any():
+        raise ValueError(
+            f"{name}.predict_proba returned {int(bad.sum())} rows that are not probabilities which "
+            f"sum to 1, the first of them {proba[bad.argmax()].tolist()}."
+        )
+    out = np.zeros((len(proba), n_codes))
+    out[:, np.asarray(model.classes_, dtype=np.int64)] = proba
+    return out
+
+
+def make_folds(X: Any, codes: IntArray, cv: Any, random_state: np.random.RandomState) -> list[Fold]:
+    """Folds that cover every row once: a number of them, a splitter, or pairs of index arrays.
+
+    For a number, labels are dealt out in turn, so that each fold has its share of every label, and
+    one with fewer members than folds is simply absent from some.
+    """
+    n_rows = len(codes)
+    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+        if cv < 2:
+            raise ValueError(f"cv must be at least 2 folds; got {cv}.")
+        if n_rows < 2:
+            raise ValueError(f"cv needs at least 2 rows; got n_samples = {n_rows}.")
+        turn = np.empty(n_rows, dtype=np.int64)
+        shuffled = random_state.permutation(n_rows)
+        turn[shuffled[np.argsort(codes[shuffled], kind="stable")]] = np.arange(n_rows)
+        number = turn % min(int(cv), n_rows)
+        parts = [np.flatnonzero(number == k) for k in range(number.max() + 1)]
+        return [Fold(np.setdiff1d(np.arange(n_rows), part), part) for part in parts]
+    if not (isinstance(cv, Iterable) or hasattr(cv, "split")) or isinstance(cv, str):
+        raise ValueError(
+            f'cv must be a number, a splitter, pairs of rows, None or "prefit"; got {cv!r}.'
+        )
+    splits = list(cv if isinstance(cv, Iterable) else cv.split(X, codes))
+    if not all(isinstance(split, Sized) and len(split) == 2 for split in splits):
+        raise ValueError("cv must be pairs of rows to fit and rows to hold out.")
+    folds = [Fold(_row_numbers(fit, n_rows), _row_numbers(held, n_rows)) for fit, held in splits]
+    held_out = np.concatenate([np.empty(0, dtype=np.int64), *(fold.predict for fold in folds)])
+    times = np.bincount(held_out, minlength=n_rows)
+    if (times != 1).any():
+        raise ValueError(
+            "cv must hold out every row exactly once, since p(label | x) is needed of each; "
+            f"{int((times == 0).sum())} rows are never held out, {int((times > 1).sum())} "
+            "more than once. A generator can be used only once."
+        )
+    return folds
+
+
+def _row_numbers(rows: Any, n_rows: int) -> IntArray:
+    """Rows as numbers, also from a mask."""
+    array = np.asarray(rows)
+    if array.dtype.kind == "b" and array.shape == (n_rows,):
+        return np.flatnonzero(array)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise ValueError(f"cv must give rows as integers; got an array of {array.dtype}.")
+    outside = (array < 0) | (array >= n_rows)
+    if outside.any():
+        raise ValueError(f"cv has row {array[outside][0]}, and X has rows 0 to {n_rows - 1}.")
+    return array.astype(np.int64)
+
+
+def out_of_fold(ensemble: Ensemble, X: Any, folds: Sequence[Fold], n_rows: int) -> FloatArray:
+    """Each row as the model of its own fold predicts it, (N, n_codes)."""
+    out = np.empty((n_rows, ensemble.n_codes))
+    for model, fold in zip(ensemble.models, folds, strict=True):
+        part = _safe_indexing(X, fold.predict)
+        out[fold.predict] = aligned_proba(model, part, ensemble.n_codes)
+    return out
+
+
+@contextmanager
+def needing_proba(estimator: Any) -> Iterator[None]:
+    """Say what is missing. Some classifiers have ``predict_proba`` only once they are fitted."""
+    try:
+        yield
+    except AttributeError as error:
+        if "predict_proba" not in str(error):
+            raise
+        raise TypeError(
+            f"estimator must predict probabilities, and {type(estimator).__name__} has no "
+            "predict_proba. Use another one, or wrap it: CalibratedClassifierCV(estimator)."
+        ) from error
+
+
+def check_fold_weights(folds: Sequence[Fold], weight: FloatArray | None) -> None:
+    """Refuse folds whose model would be fitted on rows that count for nothing."""
+    if weight is None:
+        return
+    for number, fold in enumerate(folds):
+        if not weight[fold.fit].any():
+            raise ValueError(
+                f"sample_weight is 0 for all {len(fold.fit)} rows that fold {number} is trained "
+                "on. Leave these rows out, or choose other folds with cv=."
+            )
