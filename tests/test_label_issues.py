@@ -14,11 +14,10 @@ from sklearn.preprocessing import scale
 
 from decoupling import TransitionPrior, infer
 from decoupling.classifier import DecouplingClassifier
+from decoupling.dataframes import Library
 from decoupling.label_issues import (
-    Library,
     label_errors,
     label_issues,
-    library_of,
     rank_issues,
 )
 from decoupling.transitions.tasks import noisy
@@ -340,11 +339,6 @@ def test_types_that_cannot_hold_a_class():
         table = label_issues(posterior, labels, all_rows=True, with_unlabelled=True).table()
         assert table["given"].dtype == labels.dtype
         assert table["suggested"].tolist() == [yes, no]
-    # Of any string numpy makes True.
-    column = Library("pandas", dtype=np.dtype(bool)).frame(
-        {"given": np.array(["no", True], dtype=object)}
-    )
-    assert column["given"].tolist() == ["no", True]
 
 
 def test_like(posterior):
@@ -537,8 +531,3 @@ def test_classifier_on_positives():
     issues = clf.label_issues(with_unlabelled=True)
     assert len(issues) == 125
     assert ((issues.suggested == 1) == (y[issues.row] == 0)).mean() > 0.95
-
-
-def test_library_of_a_library():
-    library = library_of([1])
-    assert library_of(library) is library

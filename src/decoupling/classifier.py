@@ -28,10 +28,11 @@ from decoupling.cross_fitting import (
     make_folds,
     needing_proba,
 )
+from decoupling.dataframes import library_of
 from decoupling.diagnostics import listed, warn_of_balance, warn_of_collapse, warn_of_confusion
 from decoupling.inference.infer import infer
 from decoupling.inference.posterior import label_conditional
-from decoupling.label_issues import LabelIssues, library_of, rank_issues
+from decoupling.label_issues import LabelIssues, rank_issues
 from decoupling.label_model import (
     LabelModel,
     fit_label_model,

@@ -2,113 +2,27 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from importlib import import_module
 from numbers import Real
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from decoupling._typing import AnyArray, FloatArray, IntArray
+from decoupling.dataframes import Library, library_of
 from decoupling.inference.posterior import Posterior
 from decoupling.transitions.choice import encode
 from decoupling.transitions.tasks import Task, custom
 
 __all__ = ["LabelIssues", "label_errors", "label_issues"]
 
-# Libraries that get their tables back.
-LIBRARIES: Final = ("pandas", "polars", "pyarrow")
 # Columns that hold names, and take the type that the labels came in.
 NAMES: Final = ("given", "suggested")
 # Rows of a printed table, and letters of a printed name.
 SHOWN: Final = 10
 LETTERS: Final = 24
-
-
-@dataclass(frozen=True, eq=False)
-class Library:
-    """What labels came in, without the labels: library, index (pandas only) and type, if known."""
-
-    name: str = "numpy"  # one of LIBRARIES; numpy stands for all the rest
-    index: Any = None
-    dtype: Any = None
-
-    def at(self, positions: IntArray) -> Self:
-        """The same for some of the rows."""
-        return self if self.index is None else replace(self, index=self.index.take(positions))
-
-    def frame(self, columns: Mapping[str, AnyArray]) -> Any:
-        """Columns of equal length as a table of the library; of numpy, a record array."""
-        if self.name == "numpy":
-            dtype = [(name, column.dtype) for name, column in columns.items()]
-            records = np.recarray(len(columns["given"]), dtype)
-            for name, column in columns.items():
-                records[name] = column
-            return records
-        module = import_module(self.name)
-        cells = {name: self._column(module, name, column) for name, column in columns.items()}
-        if self.name == "pyarrow":
-            return module.table(cells)
-        frame = module.DataFrame(cells)
-        if self.index is not None:
-            frame.index = self.index
-        return frame
-
-    def _column(self, module: Any, name: str, values: AnyArray) -> Any:
-        """Values of a column, names in the type they came in if it holds them all."""
-        arrow = self.name == "pyarrow"
-        make = module.array if arrow else module.Series
-        typed = {"type" if arrow else "dtype": self.dtype}
-        if name in NAMES and self.dtype is not None:
-            distinct = list(dict.fromkeys(values.tolist()))
-            if _survive(distinct, partial(make, **typed)):
-                return make(values.tolist(), **typed)
-        # Of a list with gaps pandas would make floats; polars would not look into an object array.
-        as_list = values.dtype.kind == "O" and self.name != "pandas"
-        return make(values.tolist() if as_list else values)
-
-
-def _survive(names: list[Hashable], make: Callable[[list[Hashable]], Any]) -> bool:
-    """Whether a column holds all names: a class may be no category of the labels, or too large."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # pandas makes a gap of what is no category
-            column = make(names)
-    except Exception:  # each library has errors of its own
-        return False
-    cells = column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
-    pairs = zip(cells, names, strict=True)
-    # What pandas has for None is equal to nothing, except for the False that it makes of booleans.
-    return all(cell is not False if name is None else cell == name for cell, name in pairs)
-
-
-def library_of(y: Any) -> Library:
-    """What a column or a data frame came in."""
-    if isinstance(y, Library):
-        return y
-    modules = {base.__module__.partition(".")[0] for base in type(y).__mro__}
-    name = next((library for library in LIBRARIES if library in modules), "numpy")
-    if name == "numpy":
-        return Library()
-    index = None
-    if name == "pandas":
-        # A categorical has no index; that of a series is told from an entry called so by the type.
-        index = y.index if hasattr(type(y), "index") else import_module(name).RangeIndex(len(y))
-    return Library(name, index, _dtype(y))
-
-
-def _dtype(y: Any) -> Any:
-    """Type of the labels; None for a data frame of several columns."""
-    if hasattr(type(y), "columns"):
-        if y.shape[1] != 1:
-            return None
-        names = y.column_names if hasattr(type(y), "column_names") else y.columns
-        y = y[names[0]]
-    return y.type if hasattr(type(y), "type") else getattr(y, "dtype", None)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -171,7 +85,7 @@ class LabelIssues:
             while name in columns:  # of a class called "wrong"
                 name += "_"
             columns[name] = self.class_proba[:, c]
-        return self._library.frame(columns)
+        return self._library.frame(columns, NAMES)
 
     def summary(self) -> Any:
         """Number of rows for each pair of given and suggested, in the same library.
@@ -192,7 +106,7 @@ class LabelIssues:
             "rows": rows[order],
             "expected_wrong": expected[order],
         }
-        return replace(self._library, index=None).frame(columns)
+        return replace(self._library, index=None).frame(columns, NAMES)
 
     def __len__(self) -> int:
         return len(self.row)

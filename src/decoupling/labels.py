@@ -10,10 +10,10 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
 
 from decoupling._typing import AnyArray, BoolArray, IntArray
+from decoupling.dataframes import as_column, objects_of
 
 __all__ = ["ObservedLabels", "encode_labels", "read_labels"]
 
@@ -95,7 +95,7 @@ def read_labels(y: object, *, unlabelled: Hashable = None) -> ObservedLabels:
     >>> observed.values
     array([1, 3])
     """
-    distinct, inverse = _factorise(_as_column(y))
+    distinct, inverse = _factorise(as_column(y))
     missing = _missing(distinct, unlabelled)
     if missing.all():
         raise ValueError(f"y has no labelled rows: all {len(inverse)} of them are unlabelled.")
@@ -143,7 +143,7 @@ def encode_labels(
     >>> encode_labels(["dog", None, "cat"], ["cat", "dog"])
     array([ 1, -1,  0])
     """
-    distinct, inverse = _factorise(_as_column(y))
+    distinct, inverse = _factorise(as_column(y))
     missing = _missing(distinct, unlabelled)
     known = {_key(value): code for code, value in enumerate(values)}
     position = np.array([known.get(_key(v), -1) for v in distinct[~missing]], dtype=np.int64)
@@ -161,64 +161,7 @@ def _spread(missing: BoolArray, position: IntArray) -> IntArray:
     return codes
 
 
-# Reading: from whatever was passed to one axis of a plain or an object array.
-
-
-def _as_column(y: object) -> AnyArray:
-    """The labels as an array (N,), of objects where numpy would change a label or lose a gap."""
-    if y is None:
-        raise ValueError("This estimator requires y to be passed, but the target y is None.")
-    array = _as_array(y)
-    if array.size == 0:
-        raise ValueError("y is empty: at least one labelled row is needed.")
-    if array.ndim == 2 and array.shape[1] == 1:
-        warnings.warn(
-            "A column-vector y was passed when a 1d array was expected. Please change the shape "
-            "of y to (n_samples, ), for example using ravel().",
-            DataConversionWarning,
-            stacklevel=3,
-        )
-        array = array[:, 0]
-    if array.ndim != 1:
-        raise ValueError(f"y should be a 1d array, got an array of shape {array.shape} instead.")
-    return array
-
-
-def _as_array(y: Any) -> AnyArray:
-    # Libraries are told apart by what their types offer, so that none has to be imported. A series
-    # of pandas offers the names of its index too, its type does not.
-    if hasattr(type(y), "columns"):
-        return _from_frame(y)
-    if hasattr(type(y), "null_count"):
-        return _from_arrow(y)
-    if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
-        objects = np.asarray(y).astype(object)
-        objects[np.ma.getmaskarray(y)] = None
-        return objects
-    if isinstance(y, Sequence) and not isinstance(y, (str, bytes)):
-        return np.array(y, dtype=object)  # numpy would make strings of ["a", nan, 1]
-    if hasattr(type(y), "isna") and not isinstance(y.dtype, np.dtype) and np.any(y.isna()):
-        y = y.astype(object)  # numpy would make floats of integers with gaps
-    array = np.asarray(y)
-    return array if array.dtype.kind in "biufcmMSUVO" else array.astype(object)
-
-
-def _from_frame(y: Any) -> AnyArray:
-    """A data frame of pandas, polars or pyarrow: by its column, to keep the type."""
-    if y.shape[1] != 1:
-        return np.asarray(y)
-    names = y.column_names if hasattr(type(y), "column_names") else y.columns
-    return _as_array(y[names[0]])[:, None]
-
-
-def _from_arrow(y: Any) -> AnyArray:
-    """A column of polars or pyarrow; only numbers without gaps pass through numpy unchanged."""
-    gaps = y.null_count() if callable(y.null_count) else y.null_count
-    if gaps == 0:
-        array = np.asarray(y)
-        if array.dtype.kind in "biuf":
-            return array
-    return _objects(y.to_pylist() if hasattr(y, "to_pylist") else y.to_list())
+# Distinct entries.
 
 
 def _factorise(array: AnyArray) -> tuple[AnyArray, IntArray]:
@@ -240,7 +183,7 @@ def _factorise(array: AnyArray) -> tuple[AnyArray, IntArray]:
             "Pass one string or number per row."
         ) from None
     inverse = np.fromiter(map(index.__getitem__, _typed(objects)), np.int64, len(objects))
-    return _objects([value for _, value in index]), inverse
+    return objects_of([value for _, value in index]), inverse
 
 
 def _typed(objects: list[Any]) -> Iterator[tuple[type, Any]]:
@@ -254,10 +197,6 @@ def _is_hashable(value: object) -> bool:
     except TypeError:
         return False
     return True
-
-
-def _objects(values: Sequence[object]) -> AnyArray:
-    return np.fromiter(values, dtype=object, count=len(values))  # np.array would unpack tuples
 
 
 # Gaps and types, all on the distinct entries.
@@ -350,7 +289,7 @@ def _sorted_values(observed: AnyArray, kind: str) -> tuple[AnyArray, IntArray]:
     except TypeError as error:
         raise ValueError(f"y: labels of type {kind} cannot be sorted ({error}).") from None
     place = {value: i for i, value in enumerate(ordered)}
-    return _objects(ordered), np.array([place[v] for v in observed], dtype=np.int64)
+    return objects_of(ordered), np.array([place[v] for v in observed], dtype=np.int64)
 
 
 def _as_plain(observed: AnyArray, kind: str) -> AnyArray:

@@ -1,0 +1,169 @@
+"""Columns of labels from any library, and tables that go back to it.
+
+Libraries are told apart by what their types offer, so that none has to be imported.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Container, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib import import_module
+from typing import Any, Final, Self
+
+import numpy as np
+from sklearn.exceptions import DataConversionWarning
+
+from decoupling._typing import AnyArray, IntArray
+
+# Libraries that get their tables back.
+LIBRARIES: Final = ("pandas", "polars", "pyarrow")
+
+
+def as_column(y: object) -> AnyArray:
+    """The labels as an array (N,), of objects where numpy would change a label or lose a gap."""
+    if y is None:
+        raise ValueError("This estimator requires y to be passed, but the target y is None.")
+    array = _as_array(y)
+    if array.size == 0:
+        raise ValueError("y is empty: at least one labelled row is needed.")
+    if array.ndim == 2 and array.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape "
+            "of y to (n_samples, ), for example using ravel().",
+            DataConversionWarning,
+            stacklevel=4,
+        )
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise ValueError(f"y should be a 1d array, got an array of shape {array.shape} instead.")
+    return array
+
+
+def _as_array(y: Any) -> AnyArray:
+    # A series of pandas offers the names of its index as attributes too; its type does not.
+    if hasattr(type(y), "columns"):
+        return _from_frame(y)
+    if hasattr(type(y), "null_count"):
+        return _from_arrow(y)
+    if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
+        objects = np.asarray(y).astype(object)
+        objects[np.ma.getmaskarray(y)] = None
+        return objects
+    if isinstance(y, Sequence) and not isinstance(y, (str, bytes)):
+        return np.array(y, dtype=object)  # numpy would make strings of ["a", nan, 1]
+    if hasattr(type(y), "isna") and not isinstance(y.dtype, np.dtype) and np.any(y.isna()):
+        y = y.astype(object)  # numpy would make floats of integers with gaps
+    array = np.asarray(y)
+    return array if array.dtype.kind in "biufcmMSUVO" else array.astype(object)
+
+
+def _from_frame(y: Any) -> AnyArray:
+    """A data frame of pandas, polars or pyarrow: by its column, to keep the type."""
+    if y.shape[1] != 1:
+        return np.asarray(y)
+    names = y.column_names if hasattr(type(y), "column_names") else y.columns
+    return _as_array(y[names[0]])[:, None]
+
+
+def _from_arrow(y: Any) -> AnyArray:
+    """A column of polars or pyarrow; only numbers without gaps pass through numpy unchanged."""
+    gaps = y.null_count() if callable(y.null_count) else y.null_count
+    if gaps == 0:
+        array = np.asarray(y)
+        if array.dtype.kind in "biuf":
+            return array
+    return objects_of(y.to_pylist() if hasattr(y, "to_pylist") else y.to_list())
+
+
+def objects_of(values: Sequence[object]) -> AnyArray:
+    """One-dimensional array of these values, whatever they are."""
+    return np.fromiter(values, dtype=object, count=len(values))  # np.array would unpack tuples
+
+
+@dataclass(frozen=True, eq=False)
+class Library:
+    """What labels came in, without the labels: library, index (pandas only) and type, if known."""
+
+    name: str = "numpy"  # one of LIBRARIES; numpy stands for all the rest
+    index: Any = None
+    dtype: Any = None
+
+    def at(self, positions: IntArray) -> Self:
+        """The same for some of the rows."""
+        return self if self.index is None else replace(self, index=self.index.take(positions))
+
+    def frame(self, columns: Mapping[str, AnyArray], labels: Container[str] = ()) -> Any:
+        """Columns of equal length as a table of the library; of numpy, a record array.
+
+        ``labels`` are the columns that hold labels, and take the type that these came in.
+        """
+        if self.name == "numpy":
+            dtype = [(name, column.dtype) for name, column in columns.items()]
+            records = np.recarray(len(next(iter(columns.values()))), dtype)
+            for name, column in columns.items():
+                records[name] = column
+            return records
+        module = import_module(self.name)
+        cells = {
+            name: self._column(module, column, name in labels) for name, column in columns.items()
+        }
+        if self.name == "pyarrow":
+            return module.table(cells)
+        frame = module.DataFrame(cells)
+        if self.index is not None:
+            frame.index = self.index
+        return frame
+
+    def _column(self, module: Any, values: AnyArray, are_labels: bool) -> Any:
+        """Values of a column, labels in the type they came in if it holds them all."""
+        arrow = self.name == "pyarrow"
+        make = module.array if arrow else module.Series
+        typed = {"type" if arrow else "dtype": self.dtype}
+        if are_labels and self.dtype is not None:
+            distinct = list(dict.fromkeys(values.tolist()))
+            if _survive(distinct, partial(make, **typed)):
+                return make(values.tolist(), **typed)
+        # Of a list with gaps pandas would make floats; polars would not look into an object array.
+        as_list = values.dtype.kind == "O" and self.name != "pandas"
+        return make(values.tolist() if as_list else values)
+
+
+def _survive(names: list[Hashable], make: Callable[[list[Hashable]], Any]) -> bool:
+    """Whether a column holds all names: a class may be no category of the labels, or too large."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # pandas makes a gap of what is no category
+            column = make(names)
+    except Exception:  # each library has errors of its own
+        return False
+    cells = column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
+    pairs = zip(cells, names, strict=True)
+    # What pandas has for None is equal to nothing, except for the False that it makes of booleans.
+    return all(cell is not False if name is None else cell == name for cell, name in pairs)
+
+
+def library_of(y: Any) -> Library:
+    """What a column or a data frame came in."""
+    if isinstance(y, Library):
+        return y
+    modules = {base.__module__.partition(".")[0] for base in type(y).__mro__}
+    name = next((library for library in LIBRARIES if library in modules), "numpy")
+    if name == "numpy":
+        return Library()
+    index = None
+    if name == "pandas":
+        # A categorical has no index; that of a series is told from an entry called so by the type.
+        index = y.index if hasattr(type(y), "index") else import_module(name).RangeIndex(len(y))
+    return Library(name, index, _dtype(y))
+
+
+def _dtype(y: Any) -> Any:
+    """Type of the labels; None for a data frame of several columns."""
+    if hasattr(type(y), "columns"):
+        if y.shape[1] != 1:
+            return None
+        names = y.column_names if hasattr(type(y), "column_names") else y.columns
+        y = y[names[0]]
+    return y.type if hasattr(type(y), "type") else getattr(y, "dtype", None)

@@ -1,0 +1,52 @@
+"""Columns of labels from any library, and tables that go back to it."""
+
+import numpy as np
+import pytest
+
+from decoupling.dataframes import Library, as_column, library_of, objects_of
+
+
+def test_objects_stay_whole():
+    column = objects_of([(1, 2), (3, 4)])
+    assert column.shape == (2,)
+    assert column[0] == (1, 2)
+
+
+def test_a_list_keeps_the_types_of_its_entries():
+    assert as_column(["a", None, 1]).tolist() == ["a", None, 1]
+
+
+def test_masked_entries_are_gaps():
+    assert as_column(np.ma.array([1, 2], mask=[False, True])).tolist() == [1, None]
+
+
+def test_a_library_is_its_own():
+    library = library_of([1])
+    assert library_of(library) is library
+    assert library.name == "numpy"
+
+
+def test_records_of_numpy():
+    table = Library().frame({"place": np.array([3, 1]), "label": np.array(["a", "b"])}, {"label"})
+    assert table.place.tolist() == [3, 1]
+    assert table.label.tolist() == ["a", "b"]
+
+
+def test_columns_of_labels_take_their_type_if_it_holds_them():
+    pd = pytest.importorskip("pandas")
+    library = library_of(pd.Series([True, False]))
+    columns = {
+        "held": np.array([True, False], dtype=object),
+        "not held": np.array(["no", True], dtype=object),  # of any string numpy makes True
+        "no label": np.array([True, False], dtype=object),
+    }
+    table = library.frame(columns, {"held", "not held"})
+    assert table["held"].dtype == bool
+    assert table["not held"].tolist() == ["no", True]
+    assert table["no label"].dtype == object
+
+
+def test_the_index_goes_along():
+    pd = pytest.importorskip("pandas")
+    library = library_of(pd.Series(["a", "b", "c"], index=[7, 8, 9])).at(np.array([2, 0]))
+    assert library.frame({"x": np.array([1, 2])}).index.tolist() == [9, 7]
