@@ -183,7 +183,7 @@ def run(quick: bool) -> list[Measurement]:
 
 def _compete(contest: Contest) -> list[Measurement]:
     """Time `infer` before and after each peer, so that a busy spell spoils neither."""
-    progress(f"topic models: {contest.name}; infer takes {contest.n_iter} iterations")
+    progress(f"topic models: {contest.name}; infer takes {contest.n_iter} iteration(s)")
     ours, single, rows = [contest.seconds()], [contest.seconds(n_threads=1)], []
     for peer, target in PEERS:
         distances = distances_by_pass(peer, contest)
@@ -209,16 +209,21 @@ def _lines(
     ours: float,
     single: float,
 ) -> list[Measurement]:
-    count = f"{passes or SETTLED} pass{'' if passes == 1 else 'es'}"
+    count = _counted(passes or SETTLED, "pass", "passes")
     if passes is None:
         count += ", not enough"
     where = f"T to 0.01, N={len(contest.problem.label_proba):,} C=10 S=11, {contest.name}"
-    what = f"{where}: {name} ({count}) over infer ({contest.n_iter} iterations)"
+    steps = _counted(contest.n_iter, "iteration", "iterations")
+    what = f"{where}: {name} ({count}) over infer ({steps})"
     return [
         Measurement(what, spent / ours, target, "at least"),
         Measurement(f"the same against {name}, infer with n_threads=1", spent / single),
         Measurement(f"{name}: largest difference in T after {SETTLED} passes", last, unit=""),
     ]
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
 
 
 def _from_random_start(peer: type[Gensim] | type[Sklearn], contest: Contest) -> Measurement:
@@ -231,7 +236,7 @@ def _from_random_start(peer: type[Gensim] | type[Sklearn], contest: Contest) -> 
 def _to_default_tolerance(contest: Contest) -> Measurement:
     problem = contest.problem
     whole = best_of(lambda: infer(problem.label_proba, problem.transition_prior, **OPTIONS), 3)
-    what = f"infer to its default tolerance, as a multiple of its {contest.n_iter} iterations"
+    what = "infer to its default tolerance, as a multiple of that: strength 50"
     return Measurement(what, whole / contest.seconds())
 
 

@@ -92,7 +92,7 @@ def check_probabilities(clf, rows=X):
     )
 
 
-def same(one, other, rows=X):
+def assert_same(one, other, rows=X):
     """Two classifiers give the same bits."""
     for name in ("label_proba_", "class_proba_", "label_conditional_proba_", "transitions_"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
@@ -131,29 +131,29 @@ def test_not_fitted(method, arguments):
 def test_pickle(rounds):
     clf = make(rounds=rounds).fit(X, SOME)
     loaded = pickle.loads(pickle.dumps(clf))
-    same(clf, loaded)
+    assert_same(clf, loaded)
     np.testing.assert_array_equal(loaded.label_issues().row, clf.label_issues().row)
-    same(clf, copy.deepcopy(clf))
+    assert_same(clf, copy.deepcopy(clf))
 
 
 def test_clone():
     prior = TransitionPrior.semi_supervised(NAMES, labelled=0.5)
-    clf = make(task=prior, noise={"ant": 0.1}).fit(X, SOME)
+    clf = make(task=prior, class_prior={"ant": 0.4, "bee": 0.3, "cow": 0.3}).fit(X, SOME)
     cloned = clone(clf)
     assert not hasattr(cloned, "classes_")
     np.testing.assert_array_equal(cloned.task.mean, prior.mean)
-    same(clf, cloned.fit(X, SOME))
+    assert_same(clf, cloned.fit(X, SOME))
 
 
 def test_same_seed_same_bits():
-    same(make().fit(X, SOME), make().fit(X, SOME))
+    assert_same(make().fit(X, SOME), make().fit(X, SOME))
     other = DecouplingClassifier(BAYES, random_state=1).fit(X, SOME)
     assert (other.label_proba_ != make().fit(X, SOME).label_proba_).any()
 
 
 def test_number_of_jobs_changes_no_bit():
     one, two = (make(LogisticRegression(), cv=2, n_jobs=n).fit(X, SOME) for n in (None, 2))
-    same(one, two)
+    assert_same(one, two)
 
 
 def test_fit_leaves_its_input_alone():
@@ -188,7 +188,7 @@ def test_verbose_says_each_step(capsys):
 def test_last_step_of_a_pipeline():
     pipeline = make_pipeline(StandardScaler(), make()).fit(X, SOME)
     scaled = StandardScaler().fit_transform(X)
-    same(pipeline[-1], make().fit(scaled, SOME), scaled)
+    assert_same(pipeline[-1], make().fit(scaled, SOME), scaled)
     assert pipeline.score(X, WORDS) > 0.9
 
 
@@ -304,8 +304,8 @@ def test_routed_weights():
     default = make(None).fit(X, SOME, sample_weight=weight)
     with sklearn.config_context(enable_metadata_routing=True):
         asking = LogisticRegression().set_fit_request(sample_weight=True)
-        same(plain, make(asking).fit(X, SOME, sample_weight=weight))
-        same(default, make(None).fit(X, SOME, sample_weight=weight))
+        assert_same(plain, make(asking).fit(X, SOME, sample_weight=weight))
+        assert_same(default, make(None).fit(X, SOME, sample_weight=weight))
         inner = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), asking)
         check_probabilities(make(inner).fit(X, SOME, sample_weight=weight))
 
@@ -319,7 +319,7 @@ def test_routed_weights_from_outside():
         clf = make(asking, cv=2).set_fit_request(sample_weight=True)
         scaler = StandardScaler().set_fit_request(sample_weight=False)
         pipeline = make_pipeline(scaler, clf).fit(X, WORDS, sample_weight=weight)
-        same(plain, pipeline[-1], scaled)
+        assert_same(plain, pipeline[-1], scaled)
         assert pipeline.score(X, WORDS) > 0.9
         clf.set_score_request(sample_weight=True)
         search = GridSearchCV(clf, {"rounds": [0, 1]}, cv=2).fit(X, WORDS, sample_weight=weight)
@@ -466,7 +466,7 @@ def test_auto_goes_by_what_is_seen(given, name, unlabelled):
     clf = make(rounds=0).fit(X, given)
     assert clf.task_.name == name
     assert (clf.labels_[0] is None) == unlabelled
-    same(clf, make(rounds=0, task=name).fit(X, given))
+    assert_same(clf, make(rounds=0, task=name).fit(X, given))
 
 
 def test_supervised_is_the_classifier():
@@ -616,7 +616,7 @@ def test_labels_in_a_data_frame():
     with pytest.warns(DataConversionWarning, match="column-vector y") as warned:
         clf = make(rounds=0).fit(X, pd.DataFrame({"label": SOME}))
     assert len(warned) == 1
-    same(clf, make(rounds=0).fit(X, SOME))
+    assert_same(clf, make(rounds=0).fit(X, SOME))
     with pytest.raises(ValueError, match="y should be a 1d array"):
         make().fit(X, pd.DataFrame({"label": SOME, "other": SOME}))
 
@@ -757,6 +757,13 @@ def test_bad_names_of_the_negative_class(negative):
 # A TransitionPrior as task
 
 
+@pytest.mark.parametrize("rate", ["noise", "labelled"])
+def test_a_prior_already_says_the_rates(rate):
+    prior = TransitionPrior.noisy(NAMES, noise=0.1, labelled=0.5)
+    with pytest.raises(ValueError, match=f"{rate}= was passed along with a TransitionPrior"):
+        make(task=prior, **{rate: 0.2}).fit(X, SOME)
+
+
 def test_a_prior_is_used_as_it_is():
     prior = TransitionPrior.semi_supervised(NAMES, labelled=0.4, strength=np.inf)
     clf = make(task=prior).fit(X, SOME)
@@ -864,7 +871,7 @@ def test_folds_in_every_form():
     pairs = list(splitter.split(X))
     expected = make(cv=splitter, rounds=1).fit(X, SOME)
     for cv in (pairs, iter(pairs), [(fit.tolist(), test.tolist()) for fit, test in pairs]):
-        same(expected, make(cv=cv, rounds=1).fit(X, SOME))
+        assert_same(expected, make(cv=cv, rounds=1).fit(X, SOME))
     check_probabilities(make(cv=LeaveOneOut(), rounds=0).fit(X[:30], SOME[:30]), X[:30])
 
 
@@ -965,7 +972,7 @@ def test_fit_parameters_reach_the_classifier():
 
 def test_expected_shares_of_the_classes():
     shares = {"bee": 0.3, "ant": 0.3, "cow": 0.4}
-    same(make(class_prior=shares).fit(X, SOME), make().fit(X, SOME))
+    assert_same(make(class_prior=shares).fit(X, SOME), make().fit(X, SOME))
     with pytest.warns(UserWarning, match="Class 'ant' is expected in 80.0% of the rows, and found"):
         make(class_prior=[0.8, 0.1, 0.1]).fit(X, SOME)
 
@@ -1121,3 +1128,25 @@ def test_better_than_naive(task, gain):
         for proba in (clf.class_proba_, clf.label_conditional_proba_)
     )
     assert with_label <= without
+
+
+# Imputation
+
+
+def test_classes_are_drawn_from_their_probabilities():
+    clf = make(task="noisy", cv=2, rounds=0).fit(X, SOME)
+    draws = clf.draw_classes(4000, random_state=0)
+    assert draws.shape == (4000, len(X))
+    shares = np.stack([(draws == name).mean(axis=0) for name in clf.classes_], axis=1)
+    error = np.sqrt(0.25 / 4000)
+    assert np.abs(shares - clf.label_conditional_proba_).max() < 5 * error
+    np.testing.assert_array_equal(clf.draw_classes(2, 0), clf.draw_classes(2, 0))
+    with pytest.raises(ValueError, match="n must be an integer, at least 1"):
+        clf.draw_classes(0)
+
+
+def test_a_certain_class_is_always_drawn():
+    clf = make(task="supervised", cv=2).fit(X, WORDS)
+    certain = clf.label_conditional_proba_.max(axis=1) == 1.0
+    assert certain.all()
+    np.testing.assert_array_equal(clf.draw_classes(3, 0), np.tile(WORDS, (3, 1)))

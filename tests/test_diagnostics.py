@@ -11,6 +11,7 @@ from decoupling.diagnostics import (
     warn_of_balance,
     warn_of_collapse,
     warn_of_confusion,
+    warn_of_few,
 )
 from decoupling.transitions import tasks
 
@@ -21,6 +22,19 @@ ONE_SIDED = tasks.multi_positive_unlabelled(["a", "b"])
 def test_a_class_that_is_nobodys_argmax():
     with pytest.warns(UserWarning, match="No row has 'c' as its most probable class"):
         warn_of_collapse(TASK, np.array([[0.6, 0.2, 0.2], [0.2, 0.5, 0.3]]))
+
+
+def test_rates_from_few_rows():
+    with pytest.warns(UserWarning, match=r"fewer than 30 rows for 'a' \(12\), 'c' \(0\): take"):
+        warn_of_few(TASK, np.array([12.2, 30.0, 0.0]), np.array([40.0, 30.0, 3.0]))
+
+
+@pytest.mark.parametrize("rows", [[40.0, 30.0, 29.0], [29.0, 29.0, 29.0]])
+def test_no_word_of_few_rows_if_there_are_enough_or_never_enough(rows):
+    support = np.array([40.0, 40.0, 40.0]) if rows[0] > 30 else np.zeros(3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert warn_of_few(TASK, support, np.array(rows)) is None
 
 
 def test_a_label_that_is_more_frequent_in_another_class():

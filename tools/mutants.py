@@ -82,8 +82,8 @@ MUTANTS = [
     Mutant(
         "extrapolated steps of Y not checked",
         "steps",
-        "higher = dirichlet.row_sum(ahead_terms) >= dirichlet.row_sum(terms)",
-        "higher = np.full(len(terms), True)",
+        "no_lower = dirichlet.row_sum(ahead_terms) >= _no_lower_than(terms)",
+        "no_lower = np.full(len(terms), True)",
     ),
 ]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable
 from typing import Any, Final, Self
 
@@ -29,7 +28,13 @@ from decoupling.cross_fitting import (
     needing_proba,
 )
 from decoupling.dataframes import library_of
-from decoupling.diagnostics import listed, warn_of_balance, warn_of_collapse, warn_of_confusion
+from decoupling.diagnostics import (
+    listed,
+    warn_of_balance,
+    warn_of_collapse,
+    warn_of_confusion,
+    warn_of_few,
+)
 from decoupling.inference.infer import infer
 from decoupling.inference.posterior import label_conditional
 from decoupling.label_issues import LabelIssues, rank_issues
@@ -41,9 +46,9 @@ from decoupling.label_model import (
 )
 from decoupling.labels import encode_labels, read_labels
 from decoupling.retraining import Retrained, retrain
-from decoupling.transitions._rates import check_rates
+from decoupling.transitions._rates import allows_noise, check_rates
 from decoupling.transitions.choice import choose_task, class_array, encode, given_labels
-from decoupling.transitions.estimate import ENOUGH, first_transitions, with_rates
+from decoupling.transitions.estimate import estimated_prior, with_rates
 from decoupling.transitions.prior import TransitionPrior
 from decoupling.transitions.tasks import Task
 
@@ -213,18 +218,9 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         **fit_params
             Passed on to the ``fit`` of the classifier.
         """
-        X = as_rows(X)
-        validate_data(self, X, skip_check_array=True)
-        self.observed_ = read_labels(y, unlabelled=self.unlabelled)
-        self._labels_like = library_of(y)
-        self.task_ = self._choose_task()
-        codes = self._codes()
-        check_consistent_length(X, codes)
-        weight = check_weights(sample_weight, X)
+        X, codes, weight = self._read(X, y, sample_weight)
         counts = np.ones(len(codes)) if weight is None else weight
         self._check_options(codes, counts)
-        self.classes_ = class_array(self.task_, self.observed_.values)
-        self.labels_ = self.task_.labels
         training = self._training(fit_params, weight)
         self._say("p(label | x)")
         with needing_proba(training.estimator):
@@ -277,6 +273,26 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Lower and upper ends of credible intervals for p(label | class), each (C, S)."""
         check_is_fitted(self)
         return self.posterior_.transition_interval(level)
+
+    def draw_classes(self, n: int = 1, random_state: Any = None) -> AnyArray:
+        """Classes of the training rows, drawn from p(class | label, x), (n, N).
+
+        For multiple imputation: run an analysis on each draw, and the spread of its results is
+        what is not known of the classes.
+
+        Parameters
+        ----------
+        n : int
+            How many draws.
+        random_state : int, RandomState or None
+            Where they come from.
+        """
+        check_is_fitted(self)
+        check_count("n", n)
+        rng = check_random_state(random_state)
+        steps = self.label_conditional_proba_.cumsum(axis=1)[:, :-1]  # (N, C - 1)
+        draws = [(rng.random_sample((len(steps), 1)) >= steps).sum(axis=1) for _ in range(n)]
+        return np.asarray(self.classes_[np.array(draws)])
 
     def label_issues(
         self, threshold: float = 0.5, *, all_rows: bool = False, with_unlabelled: bool = False
@@ -337,10 +353,29 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         # Nobody else can ask for it.
         return default.set_fit_request(sample_weight=True) if _routing_enabled() else default
 
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, IntArray, FloatArray | None]:
+        """Rows, column of p(label | x) of each row's label, and weights; sets names and task."""
+        X = as_rows(X)
+        validate_data(self, X, skip_check_array=True)
+        self.observed_ = read_labels(y, unlabelled=self.unlabelled)
+        self._labels_like = library_of(y)
+        self.task_ = self._choose_task()
+        self.classes_ = class_array(self.task_, self.observed_.values)
+        self.labels_ = self.task_.labels
+        codes = self._codes()
+        check_consistent_length(X, codes)
+        return X, codes, check_weights(sample_weight, X)
+
     def _choose_task(self) -> Task:
         if isinstance(self.task, TransitionPrior):
+            for name in ("noise", "labelled"):
+                if getattr(self, name) is not None:
+                    raise ValueError(
+                        f"{name}= was passed along with a TransitionPrior as task, which already "
+                        f"says it: leave {name} out, or put it into the prior."
+                    )
             return self.task.task
-        noise = _is_noisy(self.noise)
+        noise = allows_noise(self.noise)
         return choose_task(self.task, self.observed_, negative=self.negative, noise=noise)
 
     def _codes(self) -> IntArray:
@@ -442,20 +477,22 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return columns
 
     def _transition_prior(self, codes: IntArray, counts: FloatArray) -> TransitionPrior:
-        """What the user said of T, or a first estimate, as strong as the rows of a class."""
+        """What the user said of T, or a first estimate."""
         if isinstance(self.task, TransitionPrior):
             return self.task
-        model, task = self.label_model_, self.task_
-        mean, support = first_transitions(task, model.proba, model.raw, codes, counts)
-        self._warn_of_few(support, np.bincount(codes, counts))
-        labelled = self.labelled
-        share = float(counts[self.observed_.labelled].sum() / counts.sum())
-        if labelled is None and not support.any() and 0 < share < 1:
-            labelled = share  # no label stands for a class, but how many rows have one is seen
-        mean = with_rates(task, mean, labelled, self.noise)
-        strength = np.full(len(mean), counts.sum() / len(mean))
-        strength[np.count_nonzero(mean, axis=1) == 1] = np.inf
-        return TransitionPrior(mean, strength, classes=task.classes, labels=task.labels)
+        prior, support = estimated_prior(
+            self.task_,
+            self.label_model_.proba,
+            self.label_model_.raw,
+            codes,
+            counts,
+            labelled=self.labelled,
+            noise=self.noise,
+        )
+        rate_known = self.labelled is not None or not self.task_.has_unlabelled
+        if not (rate_known and (self.noise is not None or self.task_.clean)):
+            warn_of_few(self.task_, support, np.bincount(codes, counts))
+        return prior
 
     def _inference(self) -> dict[str, Any]:
         return {
@@ -483,42 +520,3 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _say(self, step: str) -> None:
         if self.verbose:
             print(f"[DecouplingClassifier] {step}", flush=True)
-
-    def _warn_of_few(self, support: FloatArray, rows: AnyArray) -> None:
-        """Say which rates are guesses, unless all are: ``rows`` is the number of each label."""
-        task = self.task_
-        unsure = (task.own >= 0) & (task.mask.sum(axis=1) > 1)  # the others are known, or guesses
-        few = [
-            f"{name!r} ({n:.0f})"
-            for name, n, estimated in zip(task.classes, support.round(), unsure, strict=True)
-            if estimated and n < ENOUGH
-        ]
-        rate_given = self.labelled is not None or not task.has_unlabelled
-        given = rate_given and (self.noise is not None or task.clean)
-        if few and not given and rows[int(task.has_unlabelled) :].max() >= ENOUGH:
-            warnings.warn(
-                f"p(label | class) is estimated from fewer than {ENOUGH} rows for "
-                f"{', '.join(few)}: take it as a guess. If the rates are known pass labelled= and "
-                "noise=, or a TransitionPrior as task.",
-                UserWarning,
-                stacklevel=4,
-            )
-
-
-def _is_noisy(noise: Any) -> bool:
-    """Whether some label may be wrong, given what the user said of it."""
-    if noise is None:
-        return False
-    if hasattr(noise, "columns"):
-        raise ValueError(
-            "noise is a data frame, whose rows and columns would be taken by their place. Bring "
-            "them into the order of the classes and pass an array: noise.to_numpy()."
-        )
-    values = list(dict(noise).values()) if hasattr(noise, "keys") else noise
-    try:
-        return bool(np.any(np.asarray(values, dtype=np.float64) != 0))
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            "noise must be a number, one per class, a mapping {class: rate} or an array of "
-            f"p(label | class, labelled); {error}."
-        ) from None

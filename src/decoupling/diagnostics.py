@@ -9,19 +9,43 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from decoupling._typing import FloatArray
+from decoupling._typing import AnyArray, FloatArray
 from decoupling.transitions.tasks import Task
 
 # The share of a class may be off by so much before a warning is due.
 _BALANCE: Final = 0.1
 # Below this singular value of p(label | class, labelled), classes blur into each other.
 _SINGULAR: Final = 0.1
+# Rows of T estimated from fewer samples than this are hardly more than a guess.
+_ENOUGH: Final = 30
 # A message lists this many names, and counts the rest.
 _SHOWN: Final = 5
 
 
 class IdentifiabilityWarning(UserWarning):
     """The labels hardly tell the classes apart, or classes may have changed places."""
+
+
+def warn_of_few(task: Task, support: FloatArray, rows: AnyArray) -> None:
+    """Warn of classes whose labelling is a guess, unless every one is.
+
+    ``support`` is how many rows stand behind each row of T, (C,), ``rows`` the number of each
+    label, (S,).
+    """
+    unsure = (task.own >= 0) & (task.mask.sum(axis=1) > 1)  # the others are known, or guesses
+    few = [
+        f"{name!r} ({n:.0f})"
+        for name, n, estimated in zip(task.classes, support.round(), unsure, strict=True)
+        if estimated and n < _ENOUGH
+    ]
+    if few and rows[int(task.has_unlabelled) :].max() >= _ENOUGH:
+        warnings.warn(
+            f"p(label | class) is estimated from fewer than {_ENOUGH} rows for "
+            f"{', '.join(few)}: take it as a guess. If the rates are known pass labelled= and "
+            "noise=, or a TransitionPrior as task.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def warn_of_collapse(task: Task, class_proba: FloatArray) -> None:

@@ -6,6 +6,7 @@ from problems import random_problem
 from scipy.special import psi
 
 from decoupling import TransitionPrior, infer
+from decoupling.inference.blocks import BlockMap
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.start import first_state, rough_exp_digamma, warm_state
 from decoupling.inference.steps import Problem
@@ -16,6 +17,11 @@ def problem_of(method, evidence, gamma=0.1):
     rows = DirichletRows.free(drawn.concentration)
     prior, weight = np.full(3, gamma), np.array(evidence)
     return Problem(drawn.label_proba, np.ones(4, bool), weight, prior, rows, method, 2, 7)
+
+
+def start(problem, *, learn_transitions):
+    with BlockMap(1) as blocks:
+        return first_state(problem, blocks, learn_transitions=learn_transitions)
 
 
 def test_rough_exp_digamma():
@@ -31,7 +37,7 @@ def test_rough_exp_digamma_of_nothing_left():
 @pytest.mark.parametrize("evidence", [1e-3, 1.0, 100.0, 1e5])
 def test_start_is_valid_and_keeps_the_counts(method, evidence):
     problem = problem_of(method, evidence)
-    state = first_state(problem, learn_transitions=True, n_threads=1)
+    state = start(problem, learn_transitions=True)
     assert (state.class_concentration >= problem.class_prior).all()
     total = state.class_concentration.sum(axis=1) - problem.class_prior.sum()
     np.testing.assert_allclose(total, evidence, rtol=1e-9)
@@ -39,7 +45,7 @@ def test_start_is_valid_and_keeps_the_counts(method, evidence):
 
 def test_rows_start_near_their_end():
     problem = problem_of("bound", 1.0)
-    state = first_state(problem, learn_transitions=False, n_threads=1)
+    state = start(problem, learn_transitions=False)
     end = infer(
         problem.label_proba,
         TransitionPrior.from_concentration(problem.transition_prior.parameters),
@@ -55,13 +61,13 @@ def test_rows_start_near_their_end():
 
 def test_tiny_priors_of_classes_give_finite_starts():
     problem = problem_of("bound", 1.0, gamma=1e-3)
-    state = first_state(problem, learn_transitions=True, n_threads=1)
+    state = start(problem, learn_transitions=True)
     assert np.isfinite(state.class_concentration).all()
 
 
 def test_warm_state_keeps_the_zeros_of_its_own_prior():
     problem = problem_of("bound", 1.0)
-    cold = first_state(problem, learn_transitions=True, n_threads=1)
+    cold = start(problem, learn_transitions=True)
     other = cold.transitions.parameters + 1.0
     other[0, 1] = 0.0
     state = warm_state(

@@ -21,6 +21,11 @@ def problem_of(method, *, evidence=50.0, block_size=7, seed=0):
     )
 
 
+def start(problem, *, learn_transitions):
+    with BlockMap(1) as blocks:
+        return first_state(problem, blocks, learn_transitions=learn_transitions)
+
+
 def test_blocks_cover_the_rows_once():
     blocks = problem_of("bound").blocks()
     rows = np.concatenate([np.arange(40)[block] for block in blocks])
@@ -42,7 +47,7 @@ def test_weights_are_normalised_rows_times_evidence():
 @pytest.mark.parametrize("method", METHODS)
 def test_a_local_step_raises_every_row(method, extrapolate):
     problem = problem_of(method)
-    state = first_state(problem, learn_transitions=True, n_threads=1)
+    state = start(problem, learn_transitions=True)
     evaluator = problem.evaluator(state)
     weight = problem.weight(slice(None))
 
@@ -67,15 +72,15 @@ def test_a_local_step_raises_every_row(method, extrapolate):
 def test_extrapolation_finds_the_limit_of_shrinking_steps():
     limit, offset = np.array([[1.0, 2.0, 3.0]]), np.array([[0.5, -0.25, 1.0]])
     path = [limit + 0.9**k * offset for k in range(3)]
-    np.testing.assert_allclose(steps.extrapolated(*path), limit, rtol=1e-12)
-    np.testing.assert_array_equal(steps.extrapolated(limit, limit, limit), limit)
+    np.testing.assert_allclose(path[0] + steps.leap_of(*path), limit, rtol=1e-12)
+    np.testing.assert_array_equal(steps.leap_of(limit, limit, limit), 0.0)
 
 
 def test_extrapolation_needs_fewer_steps():
     problem = problem_of("bound", evidence=100.0)
     reached = []
     for extrapolate in (False, True):
-        state = first_state(problem, learn_transitions=False, n_threads=1)
+        state = start(problem, learn_transitions=False)
         evaluator = problem.evaluator(state)
         with BlockMap(1) as blocks:
             for _ in range(30):
@@ -91,7 +96,7 @@ def test_extrapolation_needs_fewer_steps():
 @pytest.mark.parametrize("method", METHODS)
 def test_a_global_step_raises_the_bound(method):
     problem = problem_of(method)
-    state = first_state(problem, learn_transitions=True, n_threads=1)
+    state = start(problem, learn_transitions=True)
     evaluator = problem.evaluator(state)
     with BlockMap(1) as blocks:
         if method != "bound":
@@ -111,7 +116,7 @@ def test_a_global_step_raises_the_bound(method):
 @pytest.mark.parametrize("factor", [-30.0, 30.0])
 def test_a_global_step_that_would_fall_is_shortened_or_refused(method, factor):
     problem = problem_of(method)
-    state = first_state(problem, learn_transitions=True, n_threads=1)
+    state = start(problem, learn_transitions=True)
     evaluator = problem.evaluator(state)
     with BlockMap(1) as blocks:
         steps.begin_backtracking(problem, state, evaluator, blocks)
@@ -127,7 +132,7 @@ def test_merging_does_not_depend_on_how_rows_are_split():
     results = []
     for block_size in (1, 7, 100):
         problem = problem_of("bound", block_size=block_size)
-        state = first_state(problem, learn_transitions=True, n_threads=1)
+        state = start(problem, learn_transitions=True)
         with BlockMap(2, len(problem.blocks())) as blocks:
             results.append(steps.local_pass(problem, state, problem.evaluator(state), blocks))
     for result in results[1:]:

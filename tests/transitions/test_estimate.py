@@ -9,6 +9,7 @@ from decoupling.transitions.estimate import (
     carried_transitions,
     confident_rows,
     confident_transitions,
+    estimated_prior,
     first_transitions,
     with_rates,
 )
@@ -276,3 +277,41 @@ def test_bad_rates(task, labelled, noise, message):
     T = tasks.project(task, np.zeros(task.mask.shape))
     with pytest.raises(ValueError, match=message):
         with_rates(task, T, labelled, noise)
+
+
+# As a prior
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_the_prior_is_as_strong_as_the_rows_of_a_class(name):
+    task = TASKS[name]
+    proba, codes = draw(task)
+    weight = np.linspace(0.5, 1.5, len(codes))
+    prior, support = estimated_prior(task, proba, proba, codes, weight, labelled=None, noise=None)
+    single = np.count_nonzero(prior.mean, axis=1) == 1
+    np.testing.assert_array_equal(np.isinf(prior.strength), single)
+    np.testing.assert_allclose(prior.strength[~single], weight.sum() / len(task.classes))
+    assert (prior.classes, prior.labels) == (task.classes, task.labels)
+    expected = first_transitions(task, proba, proba, codes, weight)
+    np.testing.assert_array_equal(support, expected[1])
+    if support.any():
+        np.testing.assert_allclose(prior.mean, expected[0], rtol=1e-12, atol=1e-15)
+
+
+def test_the_prior_has_the_rates_that_are_known():
+    task = TASKS["noisy unlabelled"]
+    proba, codes = draw(task)
+    weight = np.ones(len(codes))
+    prior, _ = estimated_prior(task, proba, proba, codes, weight, labelled=0.3, noise=0.1)
+    np.testing.assert_allclose(prior.mean[:, 0], 0.7)
+    np.testing.assert_allclose(np.diagonal(prior.mean[:, 1:]), 0.3 * 0.9)
+
+
+def test_labels_that_stand_for_no_class_still_say_how_many_rows_are_labelled():
+    task = TASKS["complementary unlabelled"]
+    proba, codes = draw(task)
+    prior, support = estimated_prior(
+        task, proba, proba, codes, np.ones(len(codes)), labelled=None, noise=None
+    )
+    assert not support.any()
+    np.testing.assert_allclose(1 - prior.mean[:, 0], np.mean(codes > 0))

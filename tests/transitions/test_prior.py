@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from decoupling import TransitionPrior
@@ -201,6 +202,12 @@ def test_rounding_does_not_make_an_impossible_label_possible():
         ("multi_positive_unlabelled", ["fraud"], {}, r"positives must .* use \['fraud'\]"),
         ("multi_positive_unlabelled", [["a"]], {"noise": 0.1}, r"Wrong labels need at least 2 cla"),
         ("noisy", [AB, -0.1], {}, r"noise: -0.1 for class 'a'"),
+        (
+            "class_conditional_noise",
+            [AB, pd.DataFrame(np.eye(2), AB, AB)],
+            {},
+            r"noise is a data frame.* pass an array: noise.to_numpy\(\)",
+        ),
         ("class_conditional_noise", [AB, np.eye(3)], {}, r"noise must have shape \(2, 2\)"),
         (
             "class_conditional_noise",

@@ -226,19 +226,18 @@ OPTIMISERS = {"natural": natural_ascent, "l-bfgs": lbfgs_ascent}
 def ascend(
     problem: Problem,
     state: State,
+    blocks: BlockMap,
     *,
     optimiser: str,
     learn_transitions: bool,
     max_iter: int,
     tol: float,
     callback: Callback | None,
-    n_threads: int | None,
 ) -> Trace:
     """Maximise the bound from ``state``, which is updated; how it went.
 
     The run stops when an iteration raises the bound by less than ``tol`` per observation.
     """
     monitor = Monitor(tol * problem.total_evidence, max_iter, callback)
-    with BlockMap(n_threads, len(problem.blocks())) as blocks:
-        OPTIMISERS[optimiser](problem, state, monitor, blocks, learn_transitions=learn_transitions)
+    OPTIMISERS[optimiser](problem, state, monitor, blocks, learn_transitions=learn_transitions)
     return monitor.trace()

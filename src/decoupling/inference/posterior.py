@@ -21,6 +21,7 @@ from decoupling._validation import (
     frozen,
 )
 from decoupling.inference import dirichlet
+from decoupling.inference.blocks import BlockMap
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.optimise import Callback, Trace, ascend
 from decoupling.inference.start import first_state, warm_state
@@ -242,25 +243,26 @@ def solve(
     ``full_prior`` has all the labels; ``problem`` only those that can be seen.
     """
     possible = full_prior.possible_labels
-    if warm_start is None:
-        state = first_state(problem, learn_transitions=learn_transitions, n_threads=n_threads)
-    else:
-        state = warm_state(
+    with BlockMap(n_threads, len(problem.blocks())) as blocks:
+        if warm_start is None:
+            state = first_state(problem, blocks, learn_transitions=learn_transitions)
+        else:
+            state = warm_state(
+                problem,
+                warm_start.class_concentration,
+                warm_start._transitions.columns(possible),
+                learn_transitions=learn_transitions,
+            )
+        trace = ascend(
             problem,
-            warm_start.class_concentration,
-            warm_start._transitions.columns(possible),
+            state,
+            blocks,
+            optimiser=optimiser,
             learn_transitions=learn_transitions,
+            max_iter=max_iter,
+            tol=tol,
+            callback=callback,
         )
-    trace = ascend(
-        problem,
-        state,
-        optimiser=optimiser,
-        learn_transitions=learn_transitions,
-        max_iter=max_iter,
-        tol=tol,
-        callback=callback,
-        n_threads=n_threads,
-    )
     parameters = np.zeros_like(full_prior.parameters)
     parameters[:, possible] = state.transitions.parameters
     state.class_concentration.flags.writeable = False

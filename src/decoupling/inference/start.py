@@ -12,7 +12,7 @@ from decoupling.inference import dirichlet
 from decoupling.inference.blocks import BlockMap
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.expected_log import Bound, make_method
-from decoupling.inference.steps import Problem, State, extrapolated
+from decoupling.inference.steps import Problem, State, leap_of
 
 # Leaps of Y before T first moves, when a row counts for one observation, and one more for each
 # factor of ten: the more a row counts for, the slower it settles.
@@ -23,11 +23,10 @@ _SETTLED: Final = 0.01
 _TINY: Final = 1e-200
 
 
-def first_state(problem: Problem, *, learn_transitions: bool, n_threads: int | None) -> State:
+def first_state(problem: Problem, blocks: BlockMap, *, learn_transitions: bool) -> State:
     """A first guess that needs only the problem."""
     transitions = first_transitions(problem, learn_transitions=learn_transitions)
-    with BlockMap(n_threads, len(problem.blocks())) as blocks:
-        return State(first_classes(problem, transitions, blocks), transitions)
+    return State(first_classes(problem, transitions, blocks), transitions)
 
 
 def warm_state(
@@ -83,12 +82,14 @@ def first_classes(problem: Problem, transitions: DirichletRows, blocks: BlockMap
     def leap(rows: slice) -> float:
         assert isinstance(method, Bound)
         weight, concentration = problem.weight(rows), out[rows]
-        once = _rough_step(method, concentration, weight) + gamma
-        twice = _rough_step(method, once, weight) + gamma
-        ahead = np.maximum(extrapolated(concentration, once, twice) - gamma, 0.0)
-        once[...] = concentration
-        np.add(_scaled(ahead, dirichlet.row_sum(weight)), gamma, out=concentration)
-        distance = dirichlet.row_sum(np.abs(concentration - once)) / 2.0
+        counts = concentration - gamma
+        once = _rough_step(method, concentration, weight)
+        twice = _rough_step(method, once + gamma, weight)
+        way = leap_of(counts, once, twice)
+        counts += way
+        np.maximum(counts, 0.0, out=counts)
+        np.add(_scaled(counts, dirichlet.row_sum(weight)), gamma, out=concentration)
+        distance = dirichlet.row_sum(np.abs(way, out=way)) / 2.0
         return float(problem.repeated(distance, rows).sum())
 
     for _ in blocks(fill, problem.blocks()):

@@ -211,7 +211,7 @@ def coordinate_step(
         once = seen.class_counts(weight) + gamma
         once_logs = dirichlet.expected_log(once)
         twice = method.rows(once_logs).class_counts(weight) + gamma
-        ahead = np.maximum(extrapolated(concentration, once, twice), gamma)
+        ahead = np.maximum(concentration + leap_of(concentration, once, twice), gamma)
         logs = dirichlet.expected_log(ahead)
         ahead_terms = _terms_from(problem, method.rows(logs).value(), ahead, logs, weight)
         no_lower = dirichlet.row_sum(ahead_terms) >= _no_lower_than(terms)
@@ -221,12 +221,12 @@ def coordinate_step(
     return LocalStatistics(before, seen.transition_counts(problem.repeated(weight, rows)))
 
 
-def extrapolated(start: FloatArray, once: FloatArray, twice: FloatArray) -> FloatArray:
-    r"""Where the steps of each row lead, guessed from two of them, (n, C).
+def leap_of(start: FloatArray, once: FloatArray, twice: FloatArray) -> FloatArray:
+    r"""How far and where the steps of each row lead, guessed from two of them, (n, C).
 
-    Steps that shrink by a constant factor lead to :math:`x_0 + 2 a r + a^2 v`, with the first step
-    r, the change v of the second, and :math:`a = |r| / |v|`: the squared iterative method of
-    Varadhan and Roland (2008). It may overshoot, so the caller checks. a = 1 is ``twice``.
+    Steps that shrink by a constant factor lead by :math:`2 a r + a^2 v`, with the first step r, the
+    change v of the second, and :math:`a = |r| / |v|`: the squared iterative method of Varadhan and
+    Roland (2008). It may overshoot, so the caller checks. a = 1 leads to ``twice``.
     """
     first = once - start
     change = twice - once
@@ -235,7 +235,11 @@ def extrapolated(start: FloatArray, once: FloatArray, twice: FloatArray) -> Floa
     # A row that stands still has no change; its length does not matter.
     length = np.sqrt(dirichlet.row_sum(first * first) / np.where(squares > 0, squares, np.inf))
     length = np.maximum(length, 1.0)[:, None]
-    return np.asarray(start + 2.0 * length * first + length**2 * change)
+    first *= 2.0
+    change *= length
+    change += first
+    change *= length
+    return change
 
 
 def checked_step(problem: Problem, state: State, method: Method, rows: slice) -> LocalStatistics:

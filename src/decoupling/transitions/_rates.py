@@ -106,8 +106,33 @@ def uniform_noise(noise: Rates, classes: Names) -> FloatArray:
     return np.where(np.eye(n_classes, dtype=bool), 1 - rates, rates / max(n_classes - 1, 1))
 
 
+def allows_noise(noise: Any) -> bool:
+    """Whether some label may be wrong, given what the user said of it."""
+    if noise is None:
+        return False
+    refuse_frame(noise)
+    values = list(dict(noise).values()) if hasattr(noise, "keys") else noise
+    try:
+        return bool(np.any(np.asarray(values, dtype=np.float64) != 0))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "noise must be a number, one per class, a mapping {class: rate} or an array of "
+            f"p(label | class, labelled); {error}."
+        ) from None
+
+
+def refuse_frame(noise: Any) -> None:
+    """A table has names that may stand in another order than the classes."""
+    if hasattr(noise, "columns"):
+        raise ValueError(
+            "noise is a data frame, whose rows and columns would be taken by their place. Bring "
+            "them into the order of the classes and pass an array: noise.to_numpy()."
+        )
+
+
 def check_noise(noise: ArrayLike, n_classes: int) -> FloatArray:
     """p(s | c, labelled), (C, C), with the diagonal filled in if it is zero."""
+    refuse_frame(noise)
     rows = as_float("noise", noise, ndim=2)
     if rows.shape != (n_classes, n_classes):
         raise ValueError(f"noise must have shape ({n_classes}, {n_classes}); got {rows.shape}.")

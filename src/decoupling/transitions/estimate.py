@@ -13,10 +13,9 @@ import numpy as np
 
 from decoupling._typing import FloatArray, IntArray
 from decoupling.transitions._rates import Rates, check_labelled, check_noise, uniform_noise
+from decoupling.transitions.prior import TransitionPrior
 from decoupling.transitions.tasks import Task, project
 
-# Rows of T estimated from fewer samples than this are hardly more than a guess.
-ENOUGH: Final = 30
 # Relative error of a mean of scores, generously.
 _ROUNDING: Final = 1e-12
 
@@ -96,6 +95,31 @@ def first_transitions(
     spread[:, first:] = share * labels / np.maximum(labels.sum(axis=1, keepdims=True), 1)
     one = 1.0 / (1.0 + support[:, None])
     return project(task, (1.0 - one) * obeying + one * spread), support
+
+
+def estimated_prior(
+    task: Task,
+    proba: FloatArray,
+    raw: FloatArray,
+    codes: IntArray,
+    weight: FloatArray,
+    *,
+    labelled: Rates | None,
+    noise: Rates | None,
+) -> tuple[TransitionPrior, FloatArray]:
+    """First T with the rates that are known in it, as strong as the rows of a class.
+
+    Also how many rows stand behind each row of it, (C,).
+    """
+    mean, support = first_transitions(task, proba, raw, codes, weight)
+    if task.has_unlabelled and labelled is None and not support.any():
+        share = float(weight[codes > 0].sum() / weight.sum())
+        # No label stands for a class, but how many rows have one is seen.
+        labelled = share if 0 < share < 1 else None
+    mean = with_rates(task, mean, labelled, noise)
+    strength = np.full(len(mean), weight.sum() / len(mean))
+    strength[np.count_nonzero(mean, axis=1) == 1] = np.inf
+    return TransitionPrior(mean, strength, classes=task.classes, labels=task.labels), support
 
 
 def with_rates(
