@@ -52,7 +52,8 @@ from decoupling.transitions.estimate import estimated_prior, with_rates
 from decoupling.transitions.prior import TransitionPrior
 from decoupling.transitions.tasks import Task
 
-# Beyond this class probabilities move by some 0.2% on average, for twice the iterations.
+# Class probabilities are then within 0.01 of where they end, on average over the rows: far less
+# than p(label | x) is off by, at a tenth of the iterations.
 _TOLERANCE: Final = 3e-4
 # New rows must not depend on what else is in the batch, whose bound decides when to stop.
 _PREDICTION_TOLERANCE: Final = 1e-12

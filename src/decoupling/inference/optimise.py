@@ -24,6 +24,8 @@ Callback = Callable[[int, Terms], Any]
 # Plain steps gain most at first. Once an iteration adds less than this share of the gain so far,
 # rows crawl along a valley, and extrapolating their steps is worth twice the cost of a step.
 _SLOW: Final = 0.005
+# So it is when the end is near by this multiple of the tolerance: small gains may be a crawl.
+_NEAR: Final = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +86,11 @@ class Monitor:
 
     @property
     def slow(self) -> bool:
-        """Whether the last iteration added little to what was gained since the start."""
+        """Whether the last iteration added little to the gain so far, or is nearly the last."""
         if len(self.history) < 2:
             return False
         start, before, last = (self.history[k].elbo for k in (0, -2, -1))
-        return last - before < _SLOW * (last - start)
+        return last - before < max(_SLOW * (last - start), _NEAR * self.tolerance)
 
     def finish(self, terms: Terms) -> None:
         """Take in the terms of the state that is handed out.
