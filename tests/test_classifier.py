@@ -623,17 +623,22 @@ def test_labels_in_a_data_frame():
 
 @pytest.mark.parametrize(
     ("names", "message"),
-    [(["ant", "Ant ", "cow"], "differ only in case"), (["ant", "", "cow"], "blank string")],
+    [
+        (["ant", "Ant ", "cow"], "differ only in case"),
+        (["ant", "", "cow"], "blank string"),
+        (["ant", "nan", "cow"], "'nan' as a string in .* a gap that was made text"),
+    ],
 )
 def test_doubtful_labels(names, message):
     given = np.where(HIDDEN, None, np.array(names, dtype=object)[CLASSES])
-    with pytest.warns(UserWarning, match=message):
+    with pytest.warns(UserWarning, match=message) as caught:
         clf = make(rounds=0).fit(X, given)
+    assert caught[0].filename == __file__
     assert set(clf.classes_) == set(names)
 
 
 def test_classes_with_awkward_names():
-    names = np.array(["None", "nan", "negative"], dtype=object)
+    names = np.array(["None", "label", "negative"], dtype=object)
     clf = make(rounds=0).fit(X, np.where(HIDDEN, None, names[CLASSES]))
     assert clf.classes_.tolist() == names.tolist()
     assert np.mean(clf.predict(X) == names[CLASSES]) > 0.85
@@ -1141,6 +1146,7 @@ def test_classes_are_drawn_from_their_probabilities():
     error = np.sqrt(0.25 / 4000)
     assert np.abs(shares - clf.label_conditional_proba_).max() < 5 * error
     np.testing.assert_array_equal(clf.draw_classes(2, 0), clf.draw_classes(2, 0))
+    assert clf.draw_classes(2, np.random.default_rng(0)).shape == (2, len(X))
     with pytest.raises(ValueError, match="n must be an integer, at least 1"):
         clf.draw_classes(0)
 
@@ -1150,3 +1156,112 @@ def test_a_certain_class_is_always_drawn():
     certain = clf.label_conditional_proba_.max(axis=1) == 1.0
     assert certain.all()
     np.testing.assert_array_equal(clf.draw_classes(3, 0), np.tile(WORDS, (3, 1)))
+
+
+# A fit that fails
+
+
+def test_a_fit_that_fails_leaves_what_was_there():
+    clf = make(rounds=0, cv=2).fit(X, SOME)
+    before = clf.predict(X)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        clf.fit(X, [f"x{c}" for c in CLASSES[:-1]])
+    np.testing.assert_array_equal(clf.predict(X), before)
+    assert len(clf.label_issues(all_rows=True)) == np.count_nonzero(~HIDDEN)
+
+
+def test_a_first_fit_that_fails_leaves_nothing():
+    clf = make(rounds=-1)
+    with pytest.raises(ValueError, match="rounds"):
+        clf.fit(X, SOME)
+    with pytest.raises(NotFittedError):
+        clf.predict(X)
+
+
+class Counting(GaussianNB):
+    """Counts how often it is fitted."""
+
+    fits = 0
+
+    def fit(self, X, y, sample_weight=None):
+        Counting.fits += 1
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize("bad", [{"evidence": -1}, {"expected_log": "guess"}, {"order": 0}])
+def test_bad_options_are_refused_before_anything_is_fitted(bad):
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        make(Counting(), **bad).fit(X, SOME)
+    assert Counting.fits == 0
+
+
+# Classifiers that are particular
+
+
+class FromZero(GaussianNB):
+    """Insists on classes 0, 1, ... without a gap, as some boosting libraries do."""
+
+    def fit(self, X, y, sample_weight=None):
+        assert np.unique(y).tolist() == list(range(len(np.unique(y))))
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize("given", [SOME, TWO, WORDS], ids=["some", "two", "all"])
+def test_classifiers_that_count_classes_from_zero(given):
+    clf = make(FromZero()).fit(X, given)
+    assert_same(clf, make(GaussianNB()).fit(X, given))
+
+
+def test_class_weights_by_name_are_refused():
+    weighted = make_pipeline(StandardScaler(), LogisticRegression(class_weight={"ant": 9.0}))
+    with pytest.raises(ValueError, match="logisticregression__class_weight .* is given codes"):
+        make(weighted).fit(X, SOME)
+
+
+def test_weights_under_another_name_are_refused():
+    pipeline = make_pipeline(StandardScaler(), LogisticRegression())
+    weight = {"logisticregression__sample_weight": np.ones(len(X))}
+    with pytest.raises(ValueError, match="pass it as sample_weight="):
+        make(pipeline).fit(X, SOME, **weight)
+
+
+def test_weights_that_would_be_dropped_on_the_way():
+    """It takes weights, the pipeline in it does not: retraining must not count on them."""
+    inner = make_pipeline(StandardScaler(), LogisticRegression())
+    wrapped = CalibratedClassifierCV(inner, cv=2, method="sigmoid")
+    clf = make(wrapped, task="positive-unlabelled").fit(X, ONE)
+    assert np.mean((clf.predict(X) == "ant") == (CLASSES == 0)) > 0.9
+    with pytest.raises(ValueError, match="does not hand them on"):
+        make(wrapped).fit(X, SOME, sample_weight=np.ones(len(X)))
+
+
+@pytest.mark.filterwarnings("ignore:No row has 'ant' as its most probable class")
+def test_a_certain_rate_is_a_probability():
+    """Whatever the seed: the estimate that it replaces must not be off by a rounding error."""
+    for seed in range(5):
+        some = DecouplingClassifier(BAYES, labelled=1.0, rounds=0, random_state=seed).fit(X, ONE)
+        assert some.prior_.mean[0].tolist() == [0.0, 1.0]
+        rates = {"ant": 1.0, "bee": 0.5, "cow": 0.3}
+        clf = make(rounds=0, labelled=rates, task="noisy").fit(X, SOME)
+        assert clf.prior_.mean[0, 0] == 0.0
+
+
+@pytest.mark.filterwarnings("ignore:p.label . class. is estimated from fewer than 30 rows")
+@pytest.mark.filterwarnings("ignore:No row has -2 as its most probable class")
+def test_the_negative_class_is_not_called_unlabelled():
+    given = np.where(HIDDEN, -1, CLASSES % 2)
+    clf = make(task="multi-positive-unlabelled", unlabelled=-1, rounds=0).fit(X, given)
+    assert clf.classes_.tolist() == [-2, 0, 1]
+
+
+@pytest.mark.filterwarnings("ignore:No row has 'dog' as its most probable class")
+def test_a_class_of_the_prior_without_a_label_in_y():
+    prior = TransitionPrior.noisy([*NAMES, "dog"], noise=0.1, labelled=0.5)
+    with pytest.warns(UserWarning, match="No row has the label of 'dog': .* prior's word alone"):
+        make(task=prior, rounds=0).fit(X, SOME)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint64, np.int8])
+def test_integers_come_back_in_their_type(dtype):
+    clf = make(rounds=0, cv=2).fit(X, CLASSES.astype(dtype))
+    assert clf.predict(X).dtype == dtype

@@ -343,3 +343,12 @@ def test_codes_decode_to_the_labels_and_follow_the_rows(y, random):
     assert permuted.values.tolist() == observed.values.tolist()
     np.testing.assert_array_equal(permuted.codes, observed.codes[order])
     np.testing.assert_array_equal(encode_labels(y, observed.values), observed.codes)
+
+
+@pytest.mark.parametrize(
+    ("y", "unlabelled", "shown"),
+    [(["a", "-1", "b"], -1, "'-1'"), ([1, -1, 2], "-1", "-1"), ([True, False], "True", "True")],
+)
+def test_a_label_that_only_looks_like_unlabelled(y, unlabelled, shown):
+    with pytest.warns(UserWarning, match=f"y has {shown}, of another type .* unlabelled={shown}"):
+        assert read_labels(y, unlabelled=unlabelled).labelled.all()

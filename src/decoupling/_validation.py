@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
+from collections.abc import Callable
+from functools import wraps
 from numbers import Integral
+from pathlib import Path
+from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +19,35 @@ from decoupling._typing import AnyArray, BoolArray, FloatArray
 SUM_TOLERANCE = 1e-3
 # Rounding of single precision: renormalised without a word.
 ROUNDING = 1e-5
+
+
+_PACKAGE: Final = str(Path(__file__).parent)
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line that called the library, however deep inside it is found out."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+def all_or_nothing(fit: Fit) -> Fit:
+    """A method that leaves the object as it was if it fails."""
+
+    @wraps(fit)
+    def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return cast("Fit", guarded)
 
 
 def frozen(array: FloatArray) -> FloatArray:
@@ -112,11 +146,9 @@ def check_label_proba(values: ArrayLike, *, n_labels: int | None = None) -> AnyA
     )
     if (error > ROUNDING).any():
         worst = int(error.argmax())
-        warnings.warn(
+        warn_user(
             f"{name}: {np.count_nonzero(error > ROUNDING)} rows miss 1 by up to "
             f"{error[worst]:.2g} (worst: row {worst}, sum {total[worst]:.6g}); renormalised.",
-            UserWarning,
-            stacklevel=3,
         )
     return array
 

@@ -17,11 +17,12 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from decoupling._typing import AnyArray, FloatArray, IntArray
-from decoupling._validation import SUM_TOLERANCE, check_count
+from decoupling._validation import SUM_TOLERANCE, all_or_nothing, check_count, check_evidence
 from decoupling.cross_fitting import (
     Fold,
     Training,
     as_rows,
+    check_estimator_options,
     check_fold_weights,
     check_weights,
     make_folds,
@@ -34,9 +35,10 @@ from decoupling.diagnostics import (
     warn_of_collapse,
     warn_of_confusion,
     warn_of_few,
+    warn_of_unseen,
 )
-from decoupling.inference.infer import infer
-from decoupling.inference.posterior import label_conditional
+from decoupling.inference.infer import check_options, infer
+from decoupling.inference.posterior import as_generator, label_conditional
 from decoupling.label_issues import LabelIssues, rank_issues
 from decoupling.label_model import (
     LabelModel,
@@ -69,7 +71,8 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     estimator : classifier, optional
-        Anything with ``fit`` and ``predict_proba``; logistic regression by default.
+        Any classifier of scikit-learn's kind with ``predict_proba``; logistic regression by
+        default. It is given labels as codes 0, 1, ..., so its own options cannot go by their names.
     task : str or TransitionPrior
         How labels come about. "auto" decides by what is seen: with unlabelled rows and a single
         label "positive-unlabelled", with unlabelled rows and several labels "semi-supervised" in
@@ -87,9 +90,9 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         of which the classifier is sure: well where classes can be told apart, and too high where
         they overlap, since a confusion of the classifier looks like one of the labeller.
     labelled : float, array-like (C,) or mapping, optional
-        p(labelled | class): a number or one per class. By default it is estimated from the mean of
-        p(labelled | x) over the labelled rows, which is right if some samples of a class can be
-        told with certainty, and too low if none can.
+        p(labelled | class): a number or one per class that can be labelled. By default it is
+        estimated from the mean of p(labelled | x) over the labelled rows, which is right if some
+        samples of a class can be told with certainty, and too low if none can.
     class_prior : array-like (C,), optional
         Expected share of each class. It is compared with the answer, and a warning given if they
         differ much; it does not enter the inference, where it does harm.
@@ -205,6 +208,7 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
         """Learn classes and labelling from rows and the labels they were given.
 
@@ -215,7 +219,7 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         y : array-like (N,)
             Labels of any one type; NaN, None and NA mean unlabelled.
         sample_weight : array-like (N,), optional
-            How many equal rows each row stands for.
+            How many equal rows each row stands for: counts, not shares that add up to 1.
         **fit_params
             Passed on to the ``fit`` of the classifier.
         """
@@ -261,7 +265,10 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[proba.argmax(axis=1)])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy among the rows of y that are not unlabelled."""
+        """Accuracy among the rows of y that are not unlabelled.
+
+        Nor are rows with the value of ``unlabelled``, be it the name of the negative class too.
+        """
         observed = read_labels(y, unlabelled=self.unlabelled)
         rows = np.flatnonzero(observed.labelled)
         X = as_rows(X)
@@ -278,21 +285,21 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def draw_classes(self, n: int = 1, random_state: Any = None) -> AnyArray:
         """Classes of the training rows, drawn from p(class | label, x), (n, N).
 
-        For multiple imputation: run an analysis on each draw, and the spread of its results is
-        what is not known of the classes.
+        For multiple imputation: run an analysis on each draw, and see how its results spread. T
+        is held at its estimate; ``posterior_.draw`` draws T as well.
 
         Parameters
         ----------
         n : int
             How many draws.
-        random_state : int, RandomState or None
+        random_state : int, RandomState, Generator or None
             Where they come from.
         """
         check_is_fitted(self)
         check_count("n", n)
-        rng = check_random_state(random_state)
+        rng = as_generator(random_state)
         steps = self.label_conditional_proba_.cumsum(axis=1)[:, :-1]  # (N, C - 1)
-        draws = [(rng.random_sample((len(steps), 1)) >= steps).sum(axis=1) for _ in range(n)]
+        draws = [(rng.uniform(size=(len(steps), 1)) >= steps).sum(axis=1) for _ in range(n)]
         return np.asarray(self.classes_[np.array(draws)])
 
     def label_issues(
@@ -377,7 +384,13 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                     )
             return self.task.task
         noise = allows_noise(self.noise)
-        return choose_task(self.task, self.observed_, negative=self.negative, noise=noise)
+        return choose_task(
+            self.task,
+            self.observed_,
+            negative=self.negative,
+            noise=noise,
+            unlabelled=self.unlabelled,
+        )
 
     def _codes(self) -> IntArray:
         """Column of p(label | x) of each row's label, (N,)."""
@@ -386,6 +399,9 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _check_options(self, codes: IntArray, counts: FloatArray) -> None:
         """Refuse what cannot work before anything is fitted, which may take long."""
         check_count("rounds", self.rounds, least=0)
+        check_options(self.expected_log, self.order)
+        if not isinstance(self.evidence, str):
+            check_evidence("evidence", self.evidence)
         self._expected_shares()
         if not counts[self.observed_.labelled].any():
             raise ValueError("sample_weight is 0 for every labelled row: no label is left.")
@@ -425,6 +441,7 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                     f"sample_weight was passed, but {type(self._estimator()).__name__} has not "
                     "asked for it: call its set_fit_request(sample_weight=True)."
                 )
+        check_estimator_options(self._estimator(), params)
         return Training(self._estimator(), params, self.n_jobs)
 
     def _fit_label_model(
@@ -479,7 +496,9 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _transition_prior(self, codes: IntArray, counts: FloatArray) -> TransitionPrior:
         """What the user said of T, or a first estimate."""
+        rows = np.bincount(codes, counts, minlength=len(self.task_.labels))
         if isinstance(self.task, TransitionPrior):
+            warn_of_unseen(self.task_, rows)
             return self.task
         prior, support = estimated_prior(
             self.task_,
@@ -492,7 +511,7 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         )
         rate_known = self.labelled is not None or not self.task_.has_unlabelled
         if not (rate_known and (self.noise is not None or self.task_.clean)):
-            warn_of_few(self.task_, support, np.bincount(codes, counts))
+            warn_of_few(self.task_, support, rows)
         return prior
 
     def _inference(self) -> dict[str, Any]:

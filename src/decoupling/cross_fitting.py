@@ -15,7 +15,7 @@ from sklearn.utils.metadata_routing import _routing_enabled, get_routing_for_obj
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_sample_weight, has_fit_parameter
 
-from decoupling._typing import FloatArray, IntArray
+from decoupling._typing import AnyArray, FloatArray, IntArray
 from decoupling._validation import SUM_TOLERANCE
 
 
@@ -110,9 +110,15 @@ class Training:
 
 
 def weight_parameter(estimator: Any) -> str | None:
-    """What ``fit`` calls the weights of rows, or None; a Pipeline hands them to its last step."""
+    """What ``fit`` calls the weights of rows, or None; a Pipeline hands them to its last step.
+
+    None also for a classifier around another one, to which it could not hand them on: it would
+    drop them, and rows that should count little would count in full.
+    """
     if has_fit_parameter(estimator, "sample_weight"):
-        return "sample_weight"
+        inner = getattr(estimator, "estimator", None)
+        arrives = inner is None or weight_parameter(inner) == "sample_weight"
+        return "sample_weight" if arrives else None
     steps = getattr(estimator, "steps", None)
     if not steps:
         return None
@@ -145,7 +151,8 @@ def _fit(
         name = weight_parameter(training.estimator)
         if name is None:
             raise ValueError(
-                f"sample_weight was passed, but {type(training.estimator).__name__} takes none."
+                f"sample_weight was passed, but {type(training.estimator).__name__} takes none, "
+                "or does not hand them on to the classifier inside it."
             )
         params[name] = weight[rows]
     if len(target) and (target == target[0]).all():
@@ -153,7 +160,40 @@ def _fit(
         from sklearn.dummy import DummyClassifier
 
         return DummyClassifier(strategy="most_frequent").fit(np.zeros((1, 1)), target[:1])
-    return clone(training.estimator).fit(_safe_indexing(X, rows), target, **params)
+    # Some classifiers insist on 0, 1, ... without a gap.
+    present, places = np.unique(target, return_inverse=True)
+    model = clone(training.estimator).fit(_safe_indexing(X, rows), places, **params)
+    return model if present[-1] == len(present) - 1 else Renamed(model, present)
+
+
+@dataclass(frozen=True, eq=False)
+class Renamed:
+    """A fitted classifier whose classes are called by codes."""
+
+    model: Any
+    classes_: IntArray
+
+    def predict_proba(self, X: Any) -> AnyArray:
+        """Return what the classifier predicts."""
+        return np.asarray(self.model.predict_proba(X))
+
+
+def check_estimator_options(estimator: Any, fit_params: dict[str, Any]) -> None:
+    """Refuse weights that would go to the wrong class, or not everywhere."""
+    can_say = hasattr(estimator, "get_params") and not isinstance(estimator, type)
+    params = estimator.get_params() if can_say else {}
+    for name, value in params.items():
+        if name.endswith("class_weight") and isinstance(value, dict):
+            raise ValueError(
+                f"{name} of the classifier goes by the names of labels, and it is given codes. "
+                f'Leave it out, use {name}="balanced", or weigh rows with sample_weight=.'
+            )
+    for name in fit_params:
+        if name.endswith("sample_weight"):
+            raise ValueError(
+                f"{name} was passed to fit: pass it as sample_weight=, so that the inference and "
+                "the retraining know it too."
+            )
 
 
 def aligned_proba(model: Any, X: Any, n_codes: int) -> FloatArray:

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
 from decoupling._typing import AnyArray, IntArray
+from decoupling._validation import warn_user
 
 # Libraries that get their tables back.
 LIBRARIES: Final = ("pandas", "polars", "pyarrow")
@@ -29,11 +30,10 @@ def as_column(y: object) -> AnyArray:
     if array.size == 0:
         raise ValueError("y is empty: at least one labelled row is needed.")
     if array.ndim == 2 and array.shape[1] == 1:
-        warnings.warn(
+        warn_user(
             "A column-vector y was passed when a 1d array was expected. Please change the shape "
             "of y to (n_samples, ), for example using ravel().",
             DataConversionWarning,
-            stacklevel=4,
         )
         array = array[:, 0]
     if array.ndim != 1:
@@ -146,8 +146,6 @@ def _survive(names: list[Hashable], make: Callable[[list[Hashable]], Any]) -> bo
 
 def library_of(y: Any) -> Library:
     """What a column or a data frame came in."""
-    if isinstance(y, Library):
-        return y
     modules = {base.__module__.partition(".")[0] for base in type(y).__mro__}
     name = next((library for library in LIBRARIES if library in modules), "numpy")
     if name == "numpy":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Sequence
 from typing import Final
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from decoupling._typing import AnyArray, FloatArray
+from decoupling._validation import warn_user
 from decoupling.transitions.tasks import Task
 
 # The share of a class may be off by so much before a warning is due.
@@ -39,12 +39,22 @@ def warn_of_few(task: Task, support: FloatArray, rows: AnyArray) -> None:
         if estimated and n < _ENOUGH
     ]
     if few and rows[int(task.has_unlabelled) :].max() >= _ENOUGH:
-        warnings.warn(
+        warn_user(
             f"p(label | class) is estimated from fewer than {_ENOUGH} rows for "
             f"{', '.join(few)}: take it as a guess. If the rates are known pass labelled= and "
             "noise=, or a TransitionPrior as task.",
-            UserWarning,
-            stacklevel=4,
+        )
+
+
+def warn_of_unseen(task: Task, rows: AnyArray) -> None:
+    """Warn of classes whose own label no row has, so that only the prior speaks of them."""
+    unseen = [
+        name for name, s in zip(task.classes, task.own, strict=True) if s >= 0 and not rows[s]
+    ]
+    if unseen:
+        warn_user(
+            f"No row has the label of {listed(unseen)}: what is said of that class is the prior's "
+            "word alone. Leave it out of the TransitionPrior if it cannot occur."
         )
 
 
@@ -53,11 +63,9 @@ def warn_of_collapse(task: Task, class_proba: FloatArray) -> None:
     top = np.bincount(class_proba.argmax(axis=1), minlength=len(task.classes))
     nobody = [name for name, n in zip(task.classes, top, strict=True) if n == 0]
     if nobody:
-        warnings.warn(
+        warn_user(
             f"No row has {listed(nobody)} as its most probable class: the inference may "
             "have collapsed. Check the task and the rates, or give a TransitionPrior.",
-            UserWarning,
-            stacklevel=3,
         )
 
 
@@ -68,20 +76,18 @@ def warn_of_confusion(task: Task, transitions: ArrayLike) -> None:
     lost = own[owners, np.arange(len(owners))] < own.max(axis=0, initial=0.0)
     if lost.any():
         names = [task.classes[c] for c in owners[lost]]
-        warnings.warn(
+        warn_user(
             f"The label of {listed(names)} is more frequent in another class than in its own: "
             "classes may have changed places. Give rates, or a TransitionPrior that is surer.",
             IdentifiabilityWarning,
-            stacklevel=3,
         )
         return
     given = own[owners] / np.maximum(own[owners].sum(axis=1, keepdims=True), 1e-300)
     if len(owners) > 1 and np.linalg.svd(given, compute_uv=False)[-1] < _SINGULAR:
-        warnings.warn(
+        warn_user(
             "Some classes get nearly the same labels: what tells them apart is mostly the prior. "
             "Merge these classes, or give rates that are known.",
             IdentifiabilityWarning,
-            stacklevel=3,
         )
 
 
@@ -97,12 +103,10 @@ def warn_of_balance(
     found = weight @ conditional / weight.sum()
     worst = int(np.abs(found - expected).argmax())
     if abs(found[worst] - expected[worst]) > _BALANCE:
-        warnings.warn(
+        warn_user(
             f"Class {task.classes[worst]!r} is expected in {expected[worst]:.1%} of the "
             f"rows, and found in {found[worst]:.1%}: p(labelled | class) may be off. If it is "
             "known pass it as labelled=.",
-            UserWarning,
-            stacklevel=3,
         )
 
 

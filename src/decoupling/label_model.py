@@ -9,7 +9,6 @@ fold.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,8 +17,9 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
-from decoupling._typing import AnyArray, BoolArray, FloatArray, IntArray
-from decoupling.cross_fitting import Ensemble, Fold, Training, out_of_fold
+from decoupling._typing import BoolArray, FloatArray, IntArray
+from decoupling._validation import warn_user
+from decoupling.cross_fitting import Ensemble, Fold, Renamed, Training, out_of_fold
 
 # A label that was seen is never impossible: probabilities of labels stay above this.
 _LEAST: Final = 1e-9
@@ -296,26 +296,12 @@ def prefit_label_model(
     return calibrated(form, raw, codes, counts, (), has_unlabelled, calibrate)
 
 
-@dataclass(frozen=True, eq=False)
-class Renamed:
-    """A fitted classifier whose classes are called by codes."""
-
-    model: Any
-    classes_: IntArray
-
-    def predict_proba(self, X: Any) -> AnyArray:
-        """Return what the classifier predicts."""
-        return np.asarray(self.model.predict_proba(X))
-
-
 def warn_if_by_heart(proba: FloatArray, codes: IntArray, labelled: BoolArray) -> None:
     """Warn when in-sample p(s|x) agrees with the labels implausibly well."""
     agreement = float((proba.argmax(axis=1) == codes)[labelled].mean())
     if agreement > _BY_HEART:
-        warnings.warn(
+        warn_user(
             f"The classifier agrees with {agreement:.1%} of the labels that it was fitted on: it "
             "may know them by heart, mistakes included, and p(label | x) then says nothing about "
             "them. Predict out of fold instead: cv=5.",
-            UserWarning,
-            stacklevel=3,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from decoupling._typing import AnyArray, BoolArray, IntArray
+from decoupling._validation import warn_user
 from decoupling.dataframes import as_column, objects_of
 
 __all__ = ["ObservedLabels", "encode_labels", "read_labels"]
@@ -22,6 +22,8 @@ UNLABELLED = -1
 SHOWN = 5
 # Known by name, since pandas is not a dependency: the types of pd.NA and pd.NaT.
 PANDAS_GAPS = {"NAType", "NaTType"}
+# What gaps look like once they were made strings; hardly anybody's name of a class.
+WRITTEN_GAPS = {"nan", "<NA>", "NaT"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +99,7 @@ def read_labels(y: object, *, unlabelled: Hashable = None) -> ObservedLabels:
     """
     distinct, inverse = _factorise(as_column(y))
     missing = _missing(distinct, unlabelled)
+    _warn_if_unmatched(distinct, unlabelled)
     if missing.all():
         raise ValueError(f"y has no labelled rows: all {len(inverse)} of them are unlabelled.")
     rows = np.bincount(inverse, minlength=len(distinct))  # (distinct entries,)
@@ -337,19 +340,34 @@ def _warn_about_text(values: AnyArray, rows: IntArray) -> None:
         groups[value.strip().casefold()].append(i)
     blank = groups.pop("", [])
     if blank:
-        warnings.warn(
+        warn_user(
             f"y has a blank string as its label in {_rows(rows[blank].sum())}. It is kept as a "
             'label; if it means unlabelled, pass unlabelled="".',
-            UserWarning,
-            stacklevel=3,
+        )
+    written = [i for i, value in enumerate(values) if value in WRITTEN_GAPS]
+    if written:
+        warn_user(
+            f"y has {_show(values[written[0]])} as a string in {_rows(rows[written].sum())}: a gap "
+            "that was made text? It is kept as a label; if it means unlabelled, pass "
+            f"unlabelled={_show(values[written[0]])}."
         )
     twins = [_counted(values[group], rows[group]) for group in groups.values() if len(group) > 1]
     if twins:
-        warnings.warn(
+        warn_user(
             "y has labels that differ only in case or surrounding spaces, and are kept apart: "
             f"{_few(twins, '; ')}. If they mean the same, make them equal first.",
-            UserWarning,
-            stacklevel=3,
+        )
+
+
+def _warn_if_unmatched(distinct: AnyArray, unlabelled: Hashable) -> None:
+    """Warn if a label only looks like the value that means unlabelled: "-1" is not -1."""
+    if _is_gap(unlabelled):
+        return
+    alike = [v for v in distinct.tolist() if str(v) == str(unlabelled)]
+    if alike and all(_key(v) != _key(unlabelled) for v in alike):
+        warn_user(
+            f"unlabelled is {_show(unlabelled)}, and y has {_show(alike[0])}, of another type "
+            f"and kept as a label. If it means unlabelled, pass unlabelled={_show(alike[0])}."
         )
 
 

@@ -7,7 +7,6 @@ the place of p(y|x), and so on for a few rounds.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,6 +16,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.utils import _safe_indexing
 
 from decoupling._typing import FloatArray, IntArray
+from decoupling._validation import warn_user
 from decoupling.cross_fitting import Ensemble, Fold, Training, out_of_fold
 from decoupling.inference.posterior import label_conditional
 from decoupling.label_model import tempered
@@ -195,9 +195,7 @@ def _warn_if_few_kept(task: Task, trust: FloatArray, codes: IntArray, weight: Fl
     labelled = codes > 0 if task.has_unlabelled else np.full(len(codes), True)
     share = float(trust[labelled].sum() / weight[labelled].sum())
     if share < _KEPT:
-        warnings.warn(
+        warn_user(
             f"Only {share:.0%} of the labelled rows were kept for retraining: so many labels look "
             "wrong that little is left to learn from. Compare with rounds=0.",
-            UserWarning,
-            stacklevel=5,
         )

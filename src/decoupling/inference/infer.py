@@ -120,7 +120,8 @@ def infer(
     )
     n_classes, n_labels = prior.mean.shape
     proba = check_label_proba(label_proba, n_labels=n_labels)
-    _check_options(expected_log, order, optimiser, max_iter, tol, block_size, n_threads)
+    check_options(expected_log, order)
+    _check_ascent(optimiser, max_iter, tol, block_size, n_threads)
     weight = check_evidence("evidence", _auto_evidence(evidence), len(proba))
     kappa = float(weight.mean())
     kappa_t = float(check_evidence("transition_evidence", transition_evidence))
@@ -184,22 +185,20 @@ def _class_prior(class_prior: ArrayLike | None, n_classes: int) -> FloatArray:
     return gamma
 
 
-def _check_options(
-    expected_log: str,
-    order: int,
-    optimiser: str,
-    max_iter: int,
-    tol: float,
-    block_size: int | None,
-    n_threads: int | None,
-) -> None:
+def check_options(expected_log: str, order: int) -> None:
+    """Refuse ways to evaluate the expected logarithm that there are not."""
     if expected_log not in METHODS:
         raise ValueError(f"expected_log must be one of {sorted(METHODS)}; got {expected_log!r}.")
+    check_count("order", order)
+
+
+def _check_ascent(
+    optimiser: str, max_iter: int, tol: float, block_size: int | None, n_threads: int | None
+) -> None:
     if optimiser not in OPTIMISERS:
         raise ValueError(f"optimiser must be one of {sorted(OPTIMISERS)}; got {optimiser!r}.")
     if not (isinstance(tol, Real) and tol >= 0):
         raise ValueError(f"tol must be a number, 0 or more; got {tol!r}.")
-    check_count("order", order)
     check_count("max_iter", max_iter, least=0)
     for name, count in {"block_size": block_size, "n_threads": n_threads}.items():
         if count is not None:

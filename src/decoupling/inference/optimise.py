@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,7 +11,7 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from decoupling._typing import FloatArray
-from decoupling._validation import frozen
+from decoupling._validation import frozen, warn_user
 from decoupling.inference import elbo, steps
 from decoupling.inference.blocks import BlockMap
 from decoupling.inference.elbo import Terms
@@ -106,12 +105,11 @@ class Monitor:
         """What was collected; warns when the iterations ran out."""
         if self.stopped_because == "max_iter":
             rise = self.history[-1].elbo - self.history[-2].elbo if len(self.history) > 1 else 0.0
-            warnings.warn(
+            warn_user(
                 f"Stopped at max_iter={self.max_iter} before converging: the last iteration still "
                 f"raised the bound by {rise:.3g} (tolerance {self.tolerance:.3g}). "
                 "Raise max_iter, or tol if this is close enough.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
         names = ("elbo", "likelihood", "prior", "entropy", "constant")
         columns = [frozen(np.array([getattr(t, name) for t in self.history])) for name in names]

@@ -116,11 +116,7 @@ class Posterior:
     ) -> tuple[FloatArray, FloatArray]:
         """Draws of (Y, T) for multiple imputation: arrays (n, N, C) and (n, C, S)."""
         check_count("n", n)
-        rng: Generator | RandomState = (
-            random_state
-            if isinstance(random_state, Generator)
-            else check_random_state(random_state)
-        )
+        rng = as_generator(random_state)
         reported = self._reported()
         transitions = _draw_dirichlet(reported.parameters, n, rng)
         transitions = np.where(reported.known[:, None], reported.mean(), transitions)
@@ -168,6 +164,16 @@ class Posterior:
 
     def _reported(self) -> DirichletRows:
         return self._transitions.replace(self._transitions.parameters * self._reported_share)
+
+
+def as_generator(
+    random_state: int | Generator | RandomState | None,
+) -> Generator | RandomState:
+    """Where draws come from: a seed, a RandomState, a Generator, or None."""
+    if isinstance(random_state, Generator):
+        return random_state
+    state: RandomState = check_random_state(random_state)
+    return state
 
 
 def label_conditional(

@@ -27,7 +27,12 @@ DEFAULT_NEGATIVE: Final = "negative"
 
 
 def choose_task(
-    name: str, observed: ObservedLabels, *, negative: Hashable = DEFAULT_NEGATIVE, noise: bool
+    name: str,
+    observed: ObservedLabels,
+    *,
+    negative: Hashable = DEFAULT_NEGATIVE,
+    noise: bool,
+    unlabelled: Hashable = None,
 ) -> Task:
     """Task of this name over the labels observed; classes are sorted where they can be.
 
@@ -43,23 +48,26 @@ def choose_task(
         Name of the class that is never labelled.
     noise : bool
         Whether labels may be wrong where the task alone would not say so.
+    unlabelled : hashable
+        Value that means unlabelled, which should not become the name of a class.
     """
     labels = _names(observed.values)
-    unlabelled = not bool(observed.labelled.all())
+    some_unlabelled = not bool(observed.labelled.all())
     if not isinstance(name, str) or name not in TASKS:
         raise ValueError(
             f"task must be one of {', '.join(TASKS)} or a TransitionPrior; got {name!r}."
         )
     if name == "auto":
-        name = "positive-unlabelled" if unlabelled and len(labels) == 1 else "noisy"
+        name = "positive-unlabelled" if some_unlabelled and len(labels) == 1 else "noisy"
     if name in ("positive-unlabelled", "multi-positive-unlabelled"):
         _check_one_sided(name, observed)
-        task = tasks.multi_positive_unlabelled(labels, negative_name(labels, negative), noise)
+        never = negative_name(labels, negative, unlabelled)
+        task = tasks.multi_positive_unlabelled(labels, never, noise)
         return in_order(replace(task, name=name))
     if len(labels) < 2:
         advice = (
             'Use task="positive-unlabelled".'
-            if unlabelled
+            if some_unlabelled
             else "If other rows are unlabelled, mark them with None or NaN: that is "
             '"positive-unlabelled".'
         )
@@ -67,19 +75,19 @@ def choose_task(
             f"y has only 1 class, {labels[0]!r}, and task {name!r} needs at least two. {advice}"
         )
     if name == "supervised":
-        if unlabelled:
+        if some_unlabelled:
             raise ValueError(
                 f"y has {int((~observed.labelled).sum())} unlabelled rows, which a supervised task "
                 'does not have. Use task="semi-supervised".'
             )
         return tasks.noisy(labels) if noise else tasks.supervised(labels)
     if name == "class-conditional-noise":
-        return tasks.class_conditional_noise(labels, unlabelled)
+        return tasks.class_conditional_noise(labels, some_unlabelled)
     if name == "complementary":
-        return tasks.complementary(labels, unlabelled)
+        return tasks.complementary(labels, some_unlabelled)
     if name == "semi-supervised" and not noise:
-        return tasks.semi_supervised(labels) if unlabelled else tasks.supervised(labels)
-    return tasks.noisy(labels, unlabelled)
+        return tasks.semi_supervised(labels) if some_unlabelled else tasks.supervised(labels)
+    return tasks.noisy(labels, some_unlabelled)
 
 
 def _check_one_sided(name: str, observed: ObservedLabels) -> None:
@@ -97,10 +105,13 @@ def _check_one_sided(name: str, observed: ObservedLabels) -> None:
         )
 
 
-def negative_name(labels: list[Hashable], negative: Hashable) -> Hashable:
+def negative_name(
+    labels: list[Hashable], negative: Hashable, unlabelled: Hashable = None
+) -> Hashable:
     """Name of the class that is never labelled, of the same type as the others if it is not given.
 
-    For a boolean the other one; for numbers 0, or what lies below them all if 0 is taken.
+    For a boolean the other one; for numbers 0, or what lies below them all if 0 is taken, but for
+    the value that means ``unlabelled``.
     """
     if negative is None or not isinstance(negative, Hashable) or negative != negative:
         raise ValueError(
@@ -117,7 +128,10 @@ def negative_name(labels: list[Hashable], negative: Hashable) -> Hashable:
         return not labels[0] if len(labels) == 1 else negative
     if isinstance(labels[0], int | float):
         zero = type(labels[0])(0)
-        return zero if zero not in labels else min(labels) - 1  # type: ignore[operator, type-var]
+        below: float = min(labels) - 1  # type: ignore[operator, type-var]
+        if zero not in labels:
+            return zero
+        return below - 1 if below == unlabelled else below
     return negative
 
 
@@ -165,7 +179,7 @@ def class_array(task: Task, values: np.ndarray) -> np.ndarray:
     if values.dtype.kind == "O" or not all(map(np.isscalar, task.classes)):
         return objects
     names = np.asarray(task.classes)
-    if values.dtype.kind == names.dtype.kind:
+    if values.dtype.kind == names.dtype.kind or {values.dtype.kind, names.dtype.kind} == {"i", "u"}:
         # The name of the negative class may be out of the range of the labels.
         cast = names.astype(values.dtype) if values.dtype.kind in "biuf" else names
         return cast if (cast == names).all() else names

@@ -135,7 +135,8 @@ def with_rates(
     can = np.asarray(task.mask[:, first:].any(axis=1))  # classes that can be labelled
     names = tuple(name for name, possible in zip(task.classes, can, strict=True) if possible)
     share = 1.0 - transitions[can, 0] if task.has_unlabelled else np.ones(len(names))
-    given = transitions[can, first:] / share[:, None]  # p(label | class, labelled)
+    given = transitions[can, first:]
+    given = given / given.sum(axis=1, keepdims=True)  # p(label | class, labelled)
     if labelled is not None:
         share = check_labelled(labelled, names)
         if not task.has_unlabelled and (share < 1).any():
