@@ -1214,7 +1214,7 @@ def test_classifiers_that_count_classes_from_zero(given):
 
 def test_class_weights_by_name_are_refused():
     weighted = make_pipeline(StandardScaler(), LogisticRegression(class_weight={"ant": 9.0}))
-    with pytest.raises(ValueError, match="logisticregression__class_weight .* is given codes"):
+    with pytest.raises(ValueError, match=r"logisticregression__class_weight .* is given codes"):
         make(weighted).fit(X, SOME)
 
 

@@ -463,3 +463,34 @@ def test_weights_are_repetitions(method, optimiser):
 def test_bad_weights_are_refused(weight, message):
     with pytest.raises(ValueError, match=message):
         infer(np.full((3, 2), 0.5), [[1.0, 1.0]], sample_weight=weight)
+
+
+def test_a_row_of_weight_two_is_two_rows_also_with_evidence_per_row():
+    problem = random_problem(3, n_rows=6)
+    evidence, count = np.array([1.0, 2.0, 5.0, 100.0, 300.0, 1000.0]), np.array([3, 1, 1, 1, 1, 2])
+    weighted = infer(
+        problem.label_proba, problem.concentration, evidence=evidence, sample_weight=count, tol=1e-9
+    )
+    repeated = infer(
+        np.repeat(problem.label_proba, count, axis=0),
+        problem.concentration,
+        evidence=np.repeat(evidence, count),
+        tol=1e-9,
+    )
+    np.testing.assert_allclose(weighted.transitions, repeated.transitions, atol=1e-10)
+    assert weighted.evidence == pytest.approx(repeated.evidence)
+    assert weighted.trace.elbo[-1] == pytest.approx(repeated.trace.elbo[-1])
+
+
+def test_a_row_of_weight_zero_is_no_row_whatever_its_evidence():
+    problem = random_problem(3, n_rows=6)
+    evidence = np.array([1.0, 2.0, 5.0, 100.0, 300.0, 1e5])
+    without = infer(problem.label_proba[:5], problem.concentration, evidence=evidence[:5], tol=1e-9)
+    with_it = infer(
+        problem.label_proba,
+        problem.concentration,
+        evidence=evidence,
+        sample_weight=[1, 1, 1, 1, 1, 0],
+        tol=1e-9,
+    )
+    np.testing.assert_allclose(with_it.transitions, without.transitions, atol=1e-10)

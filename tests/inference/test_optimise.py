@@ -97,9 +97,10 @@ def test_optimisers_agree(method):
     np.testing.assert_allclose(ends[0].transitions, ends[1].transitions, atol=2e-3)
 
 
-def test_stopping_is_reported():
+@pytest.mark.parametrize("method", ["bound", "beta"])
+def test_stopping_is_reported(method):
     problem = random_problem(2)
-    posterior = infer(problem.label_proba, problem.concentration)
+    posterior = infer(problem.label_proba, problem.concentration, expected_log=method)
     trace = posterior.trace
     assert trace.converged
     assert trace.stopped_because == "tolerance"
@@ -109,7 +110,8 @@ def test_stopping_is_reported():
     # The step that was under way when the bound stood still is the last one, whatever it gains.
     assert 0.0 <= rises[-2] <= tolerance
     assert rises[-1] >= 0.0
-    assert (rises[:-2] > tolerance).all()
+    if method == "beta":  # a small gain of plain steps of the bound may be a crawl, and is no end
+        assert (rises[:-2] > tolerance).all()
     total = trace.likelihood + trace.prior + trace.entropy + trace.constant
     np.testing.assert_allclose(trace.elbo, total, rtol=1e-14)
 

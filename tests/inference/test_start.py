@@ -80,3 +80,24 @@ def test_warm_state_keeps_the_zeros_of_its_own_prior():
     expected[0, 1] = cold.transitions.parameters[0, 1]
     np.testing.assert_array_equal(state.transitions.parameters, expected)
     assert state.class_concentration is not cold.class_concentration
+
+
+def test_a_leap_that_leads_nowhere_is_not_taken():
+    """The first row settles at once; what is left of its steps is rounding, and points anywhere."""
+    rows = [[0.0, 1.0], [0.5, 0.5], [0.3, 0.7]]
+    options = {"class_prior": [0.1, 0.1], "learn_transitions": False}
+    posterior = infer(rows, [[1.0, 0.01], [0.01, 1.0]], **options)
+    np.testing.assert_allclose(posterior.class_proba.sum(axis=1), 1.0)
+    alone = infer(rows[:1], [[1.0, 0.01], [0.01, 1.0]], **options)
+    np.testing.assert_allclose(posterior.class_proba[0], alone.class_proba[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("sharpness", [1e-3, 1e-2, 0.1])
+@pytest.mark.parametrize("evidence", [1.0, 100.0, 1551.0, 1e5])
+@pytest.mark.parametrize("gamma", [1e-3, 0.01, 0.5])
+def test_certain_rows_among_others(sharpness, evidence, gamma):
+    rows = np.stack([np.linspace(0, 1, 41), 1 - np.linspace(0, 1, 41)], axis=1)
+    concentration = [[1.0, sharpness], [sharpness, 1.0]]
+    posterior = infer(rows, concentration, evidence=evidence, class_prior=[gamma, gamma])
+    assert np.isfinite(posterior.trace.elbo).all()
+    np.testing.assert_allclose(posterior.class_proba.sum(axis=1), 1.0)

@@ -154,12 +154,12 @@ class BetaCell:
         """Log-weight of each node, and the means of ln T and ln(1 - T) that it stands for."""
         log_own, log_rest = -np.logaddexp(0.0, -nodes), -np.logaddexp(0.0, nodes)
         log_density = self.own * log_own + self.rest * log_rest
-        # The tails beyond both ends: geometric series with these ratios.
-        left, right = np.exp(-self.own * self.step), np.exp(-self.rest * self.step)
-        log_density[0] -= np.log1p(-left)
-        log_own[0] -= self.step * left / (1.0 - left)
-        log_density[-1] -= np.log1p(-right)
-        log_rest[-1] -= self.step * right / (1.0 - right)
+        # The tails beyond both ends: geometric series that fall at these rates.
+        left, right = self.own * self.step, self.rest * self.step
+        log_density[0] -= np.log(-np.expm1(-left))
+        log_own[0] -= self.step * _bose(left)
+        log_density[-1] -= np.log(-np.expm1(-right))
+        log_rest[-1] -= self.step * _bose(right)
         return log_density, log_own, log_rest
 
 

@@ -25,6 +25,9 @@ Callback = Callable[[int, Terms], Any]
 _SLOW: Final = 0.005
 # So it is when the end is near by this multiple of the tolerance: small gains may be a crawl.
 _NEAR: Final = 10.0
+# A tolerance below this, per observation, asks for more than a small gain: it must have been made
+# by extrapolated steps, which do not crawl.
+_STRICT: Final = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +41,7 @@ class Trace:
     n_iter : int
         Iterations done.
     converged : bool
-        Whether the last iteration raised the bound by less than the tolerance.
+        Whether the run ended because an iteration raised the bound by less than the tolerance.
     stopped_because : {"tolerance", "max_iter", "callback", "line search"}
         Why the run ended; "line search": L-BFGS found no higher point, be it for rounding.
     """
@@ -57,25 +60,32 @@ class Trace:
 
     @property
     def converged(self) -> bool:
-        """Whether the last iteration raised the bound by less than the tolerance."""
+        """Whether it ended because an iteration raised the bound by less than the tolerance."""
         return self.stopped_because == "tolerance"
 
 
 class Monitor:
     """Collects the terms of each iteration and decides when to stop."""
 
-    def __init__(self, tolerance: float, max_iter: int, callback: Callback | None) -> None:
-        self.tolerance = tolerance
+    def __init__(
+        self, tol: float, observations: float, max_iter: int, callback: Callback | None
+    ) -> None:
+        self.tolerance = tol * observations
+        self.strict = tol < _STRICT
         self.max_iter = max_iter
         self.callback = callback
         self.history: list[Terms] = []
         self.stopped_because = ""
 
-    def stop(self, terms: Terms) -> bool:
-        """Take in the terms of one more state; whether to go on no further."""
+    def stop(self, terms: Terms, *, crawling: bool = False) -> bool:
+        """Take in the terms of one more state; whether to go on no further.
+
+        ``crawling`` says that its steps could have been longer.
+        """
         self.history.append(terms)
         iteration = len(self.history) - 1
-        if iteration > 0 and terms.elbo - self.history[-2].elbo <= self.tolerance:
+        small = iteration > 0 and terms.elbo - self.history[-2].elbo <= self.tolerance
+        if small and not (crawling and self.strict):
             self.stopped_because = "tolerance"
         elif iteration >= self.max_iter:
             self.stopped_because = "max_iter"
@@ -127,11 +137,13 @@ def natural_ascent(
     method = problem.evaluator(state)
     if not isinstance(method, CoordinateMethod):
         steps.begin_backtracking(problem, state, method, blocks)
+    ahead = False
     while len(monitor.history) < monitor.max_iter:
         shared = steps.shared_terms(problem, state)
+        crawling = isinstance(method, CoordinateMethod) and not ahead
         ahead = monitor.slow or not learn_transitions
         statistics = steps.local_pass(problem, state, method, blocks, extrapolate=ahead)
-        if monitor.stop(statistics.before + shared):
+        if monitor.stop(statistics.before + shared, crawling=crawling):
             break
         if learn_transitions:
             statistic = statistics.transition_statistic
@@ -238,6 +250,6 @@ def ascend(
 
     The run stops when an iteration raises the bound by less than ``tol`` per observation.
     """
-    monitor = Monitor(tol * problem.total_evidence, max_iter, callback)
+    monitor = Monitor(tol, problem.total_evidence, max_iter, callback)
     OPTIMISERS[optimiser](problem, state, monitor, blocks, learn_transitions=learn_transitions)
     return monitor.trace()

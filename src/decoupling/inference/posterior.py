@@ -128,7 +128,7 @@ class Posterior:
         *,
         evidence: ArrayLike | None = None,
         max_iter: int = 500,
-        tol: float = 1e-9,
+        tol: float = 1e-12,
     ) -> Posterior:
         """Posterior of new rows, T as learned.
 
@@ -276,7 +276,7 @@ def solve(
     return Posterior(
         class_concentration=state.class_concentration,
         class_prior=frozen(problem.class_prior),
-        evidence=float(problem.evidence.mean()),
+        evidence=problem.total_evidence / problem.n_rows,
         trace=trace,
         classes=classes,
         labels=labels,

@@ -26,7 +26,8 @@ _TINY: Final = 1e-200
 def first_state(problem: Problem, blocks: BlockMap, *, learn_transitions: bool) -> State:
     """A first guess that needs only the problem."""
     transitions = first_transitions(problem, learn_transitions=learn_transitions)
-    return State(first_classes(problem, transitions, blocks), transitions)
+    classes = first_classes(problem, transitions, blocks, learn_transitions=learn_transitions)
+    return State(classes, transitions)
 
 
 def warm_state(
@@ -58,13 +59,16 @@ def first_transitions(problem: Problem, *, learn_transitions: bool) -> Dirichlet
     return prior.replace(prior.parameters * factor[:, None])
 
 
-def first_classes(problem: Problem, transitions: DirichletRows, blocks: BlockMap) -> FloatArray:
+def first_classes(
+    problem: Problem, transitions: DirichletRows, blocks: BlockMap, *, learn_transitions: bool
+) -> FloatArray:
     """Concentrations of Y that suit these transitions, (N, C).
 
     If all classes were equally likely a row would have the class distribution p that is the mean
     of p(class | label) over its labels. Most methods begin there. Under the bound the answer is
     sharper: p squared, then where pairs of steps seem to lead, until rows have nearly settled.
-    Their T can then be trusted from its first step on, which saves many iterations.
+    Their T can then be trusted from its first step on, which saves many iterations. With a T that
+    stays, rows must not depend on each other, nor does the number of leaps.
     """
     mean, gamma = transitions.mean(), problem.class_prior
     share = (mean / mean.sum(axis=0)).T  # (S, C): p(class | label) under equal classes
@@ -88,6 +92,9 @@ def first_classes(problem: Problem, transitions: DirichletRows, blocks: BlockMap
         way = leap_of(counts, once, twice)
         counts += way
         np.maximum(counts, 0.0, out=counts)
+        # Nobody checks these leaps: one that leads nowhere is not taken.
+        lost = np.flatnonzero(dirichlet.row_sum(counts) <= 0.0)
+        counts[lost] = twice[lost]
         np.add(_scaled(counts, dirichlet.row_sum(weight)), gamma, out=concentration)
         distance = dirichlet.row_sum(np.abs(way, out=way)) / 2.0
         return float(problem.repeated(distance, rows).sum())
@@ -95,7 +102,8 @@ def first_classes(problem: Problem, transitions: DirichletRows, blocks: BlockMap
     for _ in blocks(fill, problem.blocks()):
         pass
     for _ in range(_leaps(problem) if isinstance(method, Bound) else 0):
-        if sum(blocks(leap, problem.blocks())) < _SETTLED * problem.total_evidence:
+        moved = sum(blocks(leap, problem.blocks()))
+        if learn_transitions and moved < _SETTLED * problem.total_evidence:
             break
     return out
 

@@ -33,6 +33,8 @@ _HALVINGS: Final = 12
 _GROWTH: Final = 1.25
 # Concentrations shrink at most by this factor in one step, so they stay positive.
 _SHRINK: Final = 0.1
+# Steps are extrapolated by at most this factor.
+_LONGEST: Final = 100.0
 # A fall of this size, relative to the objective, is rounding.
 _ROUNDING: Final = 1e-13
 _ALL_ROWS: Final = slice(None)
@@ -116,7 +118,7 @@ def _of_rows(values: FloatArray, rows: slice) -> FloatArray:
 
 
 def default_block_size(n_rows: int, n_classes: int, n_labels: int) -> int:
-    """Rows per block: an even number of equal blocks, so that threads finish together."""
+    """Rows per block: an even number of blocks as equal as can be, so that threads end together."""
     entries = n_rows * max(n_classes, n_labels)
     if entries <= _ONE_BLOCK:
         return max(1, n_rows)
@@ -226,7 +228,8 @@ def leap_of(start: FloatArray, once: FloatArray, twice: FloatArray) -> FloatArra
 
     Steps that shrink by a constant factor lead by :math:`2 a r + a^2 v`, with the first step r, the
     change v of the second, and :math:`a = |r| / |v|`: the squared iterative method of Varadhan and
-    Roland (2008). It may overshoot, so the caller checks. a = 1 leads to ``twice``.
+    Roland (2008). It may overshoot, so the caller checks. a = 1 leads to ``twice``; a is at least
+    1, and at most `_LONGEST`, since rounding errors of a step grow with its square.
     """
     first = once - start
     change = twice - once
@@ -234,7 +237,7 @@ def leap_of(start: FloatArray, once: FloatArray, twice: FloatArray) -> FloatArra
     squares = dirichlet.row_sum(change * change)
     # A row that stands still has no change; its length does not matter.
     length = np.sqrt(dirichlet.row_sum(first * first) / np.where(squares > 0, squares, np.inf))
-    length = np.maximum(length, 1.0)[:, None]
+    length = np.clip(length, 1.0, _LONGEST)[:, None]
     first *= 2.0
     change *= length
     change += first
