@@ -223,3 +223,15 @@ def test_a_row_does_not_see_its_own_label():
     ]
     np.testing.assert_array_equal(raws[0][7], raws[1][7])
     assert np.abs(raws[0] - raws[1]).max() > 1e-3
+
+
+def test_rows_that_no_model_saw_are_predicted_by_all():
+    X, codes = draw_labelled()
+    folds, unseen = folds_of(codes), codes == 0
+    fitted_on = [Fold(fold.fit[~unseen[fold.fit]], fold.predict) for fold in folds]
+    ensemble = Training(BAYES, {}).ensemble(X, codes, None, fitted_on, 4)
+    found = out_of_fold(ensemble, X, folds, len(X), unseen)
+    np.testing.assert_allclose(found[unseen], ensemble.predict(X)[unseen], rtol=1e-12)
+    own = out_of_fold(ensemble, X, folds, len(X))
+    np.testing.assert_array_equal(found[~unseen], own[~unseen])
+    assert np.abs(found - own)[unseen].max() > 0

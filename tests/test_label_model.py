@@ -162,7 +162,8 @@ def by_hand(X, codes, folds, new):
     """Both forms, a fold at a time: mean ln p(s|x) held out, p(s|x) held out, p(s|x) of new."""
     rows = {"joint": np.zeros((len(X), 4)), "split": np.zeros((len(X), 4))}
     unseen = {"joint": 0.0, "split": 0.0}
-    share_unseen = label_unseen = 0.0
+    share_unseen = label_unseen = every_label = 0.0
+    unlabelled = codes == 0  # the label models have seen none of these rows: all of them predict
     for fold in folds:
         train, test = fold.fit, fold.predict
         labelled = train[codes[train] > 0]
@@ -170,11 +171,14 @@ def by_hand(X, codes, folds, new):
         share = GaussianNB().fit(X[train], codes[train] > 0)
         label = GaussianNB().fit(X[labelled], codes[labelled])
         rows["joint"][test] = joint.predict_proba(X[test])
+        every_label += label.predict_proba(X[unlabelled]) / len(folds)
         p = share.predict_proba(X[test])
         rows["split"][test] = np.hstack([p[:, :1], p[:, 1:] * label.predict_proba(X[test])])
         unseen["joint"] += joint.predict_proba(new) / len(folds)
         share_unseen += share.predict_proba(new) / len(folds)
         label_unseen += label.predict_proba(new) / len(folds)
+    labelled_share = 1 - rows["split"][unlabelled, :1]
+    rows["split"][unlabelled, 1:] = labelled_share * every_label
     unseen["split"] = np.hstack([share_unseen[:, :1], share_unseen[:, 1:] * label_unseen])
     likelihood = {
         form: np.mean(np.log(proba[np.arange(len(X)), codes])) for form, proba in rows.items()

@@ -308,7 +308,7 @@ def a_round(X, codes, folds, task, proba, transitions, with_unlabelled):
     conditional = joint / joint.sum(axis=1, keepdims=True)
     ones = np.ones(len(X))
     trust = training_weights(task, conditional, codes, ones, with_unlabelled=with_unlabelled)
-    out, some = np.zeros_like(proba), np.zeros((5, 2))
+    out, mean = np.zeros_like(proba), np.zeros_like(proba)
     for fold in folds:
         rows = np.concatenate([fold.fit, fold.fit])
         members = np.repeat([0, 1], len(fold.fit))
@@ -316,8 +316,10 @@ def a_round(X, codes, folds, task, proba, transitions, with_unlabelled):
         used = weight > 0.01
         model = GaussianNB().fit(X[rows][used], members[used], weight[used])
         out[fold.predict] = model.predict_proba(X[fold.predict])
-        some += model.predict_proba(X[:5]) / len(folds)
-    return out, some
+        mean += model.predict_proba(X) / len(folds)
+    unseen = ~trust.any(axis=1)  # no model was fitted on them: all predict them
+    out[unseen] = mean[unseen]
+    return out, mean[:5]
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,8 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     label_proba_ : array (N, S)
         p(label | x) of the training rows, out of fold.
     class_proba_ : array (N, C)
-        p(class | x) of the training rows, out of fold.
+        p(class | x) of the training rows, out of fold; rows that no model was fitted on are
+        predicted by all of them.
     label_conditional_proba_ : array (N, C)
         p(class | label, x) of the training rows.
     transduction_ : array (N,)

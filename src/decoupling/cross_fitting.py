@@ -15,7 +15,7 @@ from sklearn.utils.metadata_routing import _routing_enabled, get_routing_for_obj
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_sample_weight, has_fit_parameter
 
-from decoupling._typing import AnyArray, FloatArray, IntArray
+from decoupling._typing import AnyArray, BoolArray, FloatArray, IntArray
 from decoupling._validation import SUM_TOLERANCE
 
 
@@ -267,12 +267,19 @@ def _row_numbers(rows: Any, n_rows: int) -> IntArray:
     return array.astype(np.int64)
 
 
-def out_of_fold(ensemble: Ensemble, X: Any, folds: Sequence[Fold], n_rows: int) -> FloatArray:
-    """Each row as the model of its own fold predicts it, (N, n_codes)."""
+def out_of_fold(
+    ensemble: Ensemble, X: Any, folds: Sequence[Fold], n_rows: int, unseen: BoolArray | None = None
+) -> FloatArray:
+    """Each row as the model of its own fold predicts it, (N, n_codes).
+
+    Rows that are ``unseen`` by every model are predicted by all of them, as new rows are.
+    """
     out = np.empty((n_rows, ensemble.n_codes))
     for model, fold in zip(ensemble.models, folds, strict=True):
         part = _safe_indexing(X, fold.predict)
         out[fold.predict] = aligned_proba(model, part, ensemble.n_codes)
+    if unseen is not None and unseen.any():
+        out[unseen] = ensemble.predict(_safe_indexing(X, np.flatnonzero(unseen)))
     return out
 
 

@@ -268,7 +268,8 @@ def _forms(
         labelled = training.ensemble(X, seen.astype(np.int64), weight, folds, 2)
         share = out_of_fold(labelled, X, folds, n_rows)
     label = training.ensemble(X, codes, weight, inner, n_labels)
-    yield SplitForm(labelled, label), _split_product(share, out_of_fold(label, X, folds, n_rows))
+    given = out_of_fold(label, X, folds, n_rows, unseen=~usable)
+    yield SplitForm(labelled, label), _split_product(share, given)
 
 
 def prefit_label_model(
