@@ -57,8 +57,6 @@ from decoupling.transitions.tasks import Task
 # Class probabilities are then within 0.01 of where they end, on average over the rows: far less
 # than p(label | x) is off by, at a tenth of the iterations.
 _TOLERANCE: Final = 3e-4
-# New rows must not depend on what else is in the batch, whose bound decides when to stop.
-_PREDICTION_TOLERANCE: Final = 1e-12
 
 
 class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -258,7 +256,7 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if self.retrained_ is not None:
             return self.retrained_.predict(X)
         label_proba = self.label_model_.predict(X)
-        return self.posterior_.predict(label_proba, tol=_PREDICTION_TOLERANCE).class_proba
+        return self.posterior_.predict(label_proba).class_proba
 
     def predict(self, X: Any) -> AnyArray:
         """Most probable class of new rows, (N,)."""

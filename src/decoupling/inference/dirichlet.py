@@ -38,8 +38,7 @@ def trigamma(x: FloatArray) -> FloatArray:
     .. math:: \psi_1(x) = \sum_{j=0}^{7} (x+j)^{-2} + \psi_1(x+8),
 
     with the asymptotic series for the last term; a block of arguments of 8 or more takes the series
-    at once. ``scipy.special.polygamma(1, x)`` gives the same
-    an order of magnitude slower.
+    at once. ``scipy.special.polygamma(1, x)`` gives the same an order of magnitude slower.
 
     Examples
     --------

@@ -124,12 +124,12 @@ def infer(
     _check_ascent(optimiser, max_iter, tol, block_size, n_threads)
     weight = check_evidence("evidence", _auto_evidence(evidence), len(proba))
     count = _check_sample_weight(sample_weight, len(proba))
-    per_row = np.broadcast_to(weight, (len(proba),))
-    kappa = float(np.average(per_row, weights=np.broadcast_to(count, per_row.shape)))
+    counts = np.broadcast_to(count, (len(proba),))
+    kappa = float(np.average(np.broadcast_to(weight, counts.shape), weights=counts))
     kappa_t = float(check_evidence("transition_evidence", transition_evidence))
     # One objective with one weight: T's own weight is a scale of its prior.
     scale = kappa / kappa_t if learn_transitions else 1.0
-    total_evidence = kappa * float(np.broadcast_to(count, per_row.shape).sum())
+    total_evidence = kappa * float(counts.sum())
     rows = DirichletRows.from_prior(prior, scale, known_above=_KNOWN * total_evidence)
     gamma = _class_prior(class_prior, n_classes)
     problem = make_problem(proba, weight, gamma, rows, expected_log, order, block_size, count)
