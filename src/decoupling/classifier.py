@@ -38,7 +38,7 @@ from decoupling.diagnostics import (
     warn_of_unseen,
 )
 from decoupling.inference.infer import check_options, infer
-from decoupling.inference.posterior import as_generator, label_conditional
+from decoupling.inference.posterior import as_generator, draw_categories, label_conditional
 from decoupling.label_issues import LabelIssues, rank_issues
 from decoupling.label_model import (
     LabelModel,
@@ -266,7 +266,8 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy among the rows of y that are not unlabelled.
 
-        Nor are rows with the value of ``unlabelled``, be it the name of the negative class too.
+        A row with the value of ``unlabelled`` counts as unlabelled even where that is also the
+        name of the negative class.
         """
         observed = read_labels(y, unlabelled=self.unlabelled)
         rows = np.flatnonzero(observed.labelled)
@@ -297,8 +298,7 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         check_count("n", n)
         rng = as_generator(random_state)
-        steps = self.label_conditional_proba_.cumsum(axis=1)[:, :-1]  # (N, C - 1)
-        draws = [(rng.uniform(size=(len(steps), 1)) >= steps).sum(axis=1) for _ in range(n)]
+        draws = [draw_categories(self.label_conditional_proba_, rng) for _ in range(n)]
         return np.asarray(self.classes_[np.array(draws)])
 
     def label_issues(

@@ -7,9 +7,10 @@ from collections.abc import Hashable
 import numpy as np
 from numpy.random import Generator, RandomState
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
 
 from decoupling._typing import AnyArray
+from decoupling.dataframes import objects_of
+from decoupling.inference.posterior import as_generator, draw_categories
 from decoupling.labels import encode_labels
 from decoupling.transitions.prior import TransitionPrior
 
@@ -46,17 +47,14 @@ def give_labels(
             f"transitions must be a TransitionPrior; got {type(transitions).__name__}. Make one of "
             "T: TransitionPrior(T, 1, classes=..., labels=...)."
         )
-    rng = random_state if isinstance(random_state, Generator) else check_random_state(random_state)
+    rng = as_generator(random_state)
     codes = encode_labels(classes, transitions.classes)
     if (codes < 0).any():
         raise ValueError(
             f"classes: {int((codes < 0).sum())} samples have no class (first: row "
             f"{int((codes < 0).argmax())}). Every sample has a class; only labels may be missing."
         )
-    cumulative = np.cumsum(transitions.mean, axis=1)
-    # The last sum may miss 1 by rounding, which must not make an impossible label possible.
-    bounds = (cumulative / cumulative[:, -1:])[codes, :-1]  # (N, S - 1)
-    drawn = (rng.uniform(size=len(codes))[:, None] >= bounds).sum(axis=1)
+    drawn = draw_categories(transitions.mean[codes], rng)
     return np.asarray(_as_array(transitions.labels)[drawn])
 
 
@@ -66,4 +64,4 @@ def _as_array(labels: tuple[Hashable, ...]) -> AnyArray:
         array = np.array(labels)
         if array.ndim == 1 and array.tolist() == list(labels):
             return array
-    return np.fromiter(labels, dtype=object, count=len(labels))
+    return objects_of(labels)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 from sklearn.utils import check_random_state
 
-from decoupling._typing import AnyArray, FloatArray
+from decoupling._typing import AnyArray, FloatArray, IntArray
 from decoupling._validation import (
     check_count,
     check_evidence,
@@ -174,6 +174,14 @@ def as_generator(
         return random_state
     state: RandomState = check_random_state(random_state)
     return state
+
+
+def draw_categories(proba: FloatArray, rng: Generator | RandomState) -> IntArray:
+    """A column drawn from the distribution in each row of ``proba``, (N,)."""
+    cumulative = np.cumsum(proba, axis=1)
+    # The last sum may miss 1 by rounding, which must not make an impossible column possible.
+    bounds = (cumulative / cumulative[:, -1:])[:, :-1]
+    return np.asarray((rng.uniform(size=len(proba))[:, None] >= bounds).sum(axis=1))
 
 
 def label_conditional(

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from decoupling._typing import IntArray
+from decoupling.dataframes import objects_of
 from decoupling.labels import ObservedLabels, encode_labels
 from decoupling.transitions import tasks
 from decoupling.transitions.tasks import Task
@@ -150,7 +151,7 @@ def in_order(task: Task) -> Task:
 def given_labels(observed: ObservedLabels) -> np.ndarray:
     """The label of each row, None where there is none, as an array of objects (N,)."""
     names = [*_names(observed.values), None]
-    return np.fromiter(names, dtype=object, count=len(names))[observed.codes]  # -1 is the last
+    return objects_of(names)[observed.codes]  # -1 is the last
 
 
 def _names(values: np.ndarray) -> list[Hashable]:
@@ -175,7 +176,7 @@ def encode(task: Task, y: object, *, unlabelled: Hashable = None) -> IntArray:
 
 def class_array(task: Task, values: np.ndarray) -> np.ndarray:
     """Names of the classes in the type of the labels, (C,)."""
-    objects = np.fromiter(task.classes, dtype=object, count=len(task.classes))
+    objects = objects_of(task.classes)
     if values.dtype.kind == "O" or not all(map(np.isscalar, task.classes)):
         return objects
     names = np.asarray(task.classes)
