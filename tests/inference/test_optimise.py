@@ -8,6 +8,7 @@ from problems import random_problem
 from sklearn.exceptions import ConvergenceWarning
 
 from decoupling import TransitionPrior, infer
+from decoupling.inference import optimise
 from decoupling.inference.expected_log import METHODS
 
 
@@ -190,3 +191,30 @@ def test_the_warning_points_at_the_caller():
     with pytest.warns(ConvergenceWarning) as caught:
         infer(problem.label_proba, problem.concentration, max_iter=1)
     assert caught[0].filename == __file__
+
+
+def test_leaps_in_turn_inflate_nothing():
+    # What is left of each way after the leaps and the steps between them.
+    shrinkage = np.linspace(0.0, 1.0, 20_001)
+    left = np.ones_like(shrinkage)
+    for leap in optimise._LEAPS_IN_TURN:
+        left *= shrinkage * (1.0 - leap * (1.0 - shrinkage)) ** 2
+    assert np.abs(left).max() <= 1.0
+
+
+@pytest.mark.parametrize("seed", [18, 28, 39, 50, 59])
+def test_rounding_is_not_inflated(seed):
+    # Small problems with weak priors and much evidence, where leaps of one length in all passes
+    # made 1e-4 of 1e-16.
+    rng = np.random.default_rng(seed)
+    n_rows, n_classes = int(rng.choice([13, 40])), int(rng.integers(2, 6))
+    n_labels, evidence = n_classes + int(rng.integers(0, 2)), 10.0 ** rng.integers(0, 6)
+    proba = rng.dirichlet(np.full(n_labels, rng.choice([0.3, 2])), n_rows)
+    prior = 10.0 ** rng.uniform(-1, 2) * rng.dirichlet(np.full(n_labels, 0.5), n_classes) + 1e-3
+    options = {"evidence": evidence, "tol": 1e-9}
+    whole = infer(proba, prior, **options)
+    order = rng.permutation(n_rows)
+    blocks = infer(proba, prior, block_size=7, **options)
+    shuffled = infer(proba[order], prior, **options)
+    np.testing.assert_allclose(blocks.class_proba, whole.class_proba, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(shuffled.class_proba, whole.class_proba[order], rtol=0, atol=1e-10)

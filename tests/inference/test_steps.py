@@ -43,9 +43,9 @@ def test_weights_are_normalised_rows_times_evidence():
     assert problem.total_evidence == pytest.approx(evidence.sum())
 
 
-@pytest.mark.parametrize("extrapolate", [False, True])
+@pytest.mark.parametrize("leap", [0.0, steps.LONGEST_LEAP])
 @pytest.mark.parametrize("method", METHODS)
-def test_a_local_step_raises_every_row(method, extrapolate):
+def test_a_local_step_raises_every_row(method, leap):
     problem = problem_of(method)
     state = start(problem, learn_transitions=True)
     evaluator = problem.evaluator(state)
@@ -59,9 +59,7 @@ def test_a_local_step_raises_every_row(method, extrapolate):
             steps.begin_backtracking(problem, state, evaluator, blocks)
         for _ in range(5):
             before = terms()
-            statistics = steps.local_pass(
-                problem, state, evaluator, blocks, extrapolate=extrapolate
-            )
+            statistics = steps.local_pass(problem, state, evaluator, blocks, longest_leap=leap)
             after = terms()
             assert (after.sum(axis=1) >= before.sum(axis=1) - 1e-9).all()
             assert statistics.before.elbo == pytest.approx(before.sum(), rel=1e-12)
@@ -79,12 +77,12 @@ def test_extrapolation_finds_the_limit_of_shrinking_steps():
 def test_extrapolation_needs_fewer_steps():
     problem = problem_of("bound", evidence=100.0)
     reached = []
-    for extrapolate in (False, True):
+    for leap in (0.0, steps.LONGEST_LEAP):
         state = start(problem, learn_transitions=False)
         evaluator = problem.evaluator(state)
         with BlockMap(1) as blocks:
             for _ in range(30):
-                steps.local_pass(problem, state, evaluator, blocks, extrapolate=extrapolate)
+                steps.local_pass(problem, state, evaluator, blocks, longest_leap=leap)
             reached.append(steps.total_terms(problem, state, evaluator, blocks).elbo)
             for _ in range(2000):
                 steps.local_pass(problem, state, evaluator, blocks)

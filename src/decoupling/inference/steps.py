@@ -34,7 +34,7 @@ _GROWTH: Final = 1.25
 # Concentrations shrink at most by this factor in one step, so they stay positive.
 _SHRINK: Final = 0.1
 # Steps are extrapolated by at most this factor.
-_LONGEST: Final = 100.0
+LONGEST_LEAP: Final = 100.0
 # A fall of this size, relative to the objective, is rounding.
 _ROUNDING: Final = 1e-13
 _ALL_ROWS: Final = slice(None)
@@ -179,13 +179,13 @@ class LocalStatistics:
 
 
 def local_pass(
-    problem: Problem, state: State, method: Method, blocks: BlockMap, *, extrapolate: bool = False
+    problem: Problem, state: State, method: Method, blocks: BlockMap, *, longest_leap: float = 0.0
 ) -> LocalStatistics:
     """Natural steps of every row of Y, in place, and the merged statistics."""
 
     def step(rows: slice) -> LocalStatistics:
         if isinstance(method, CoordinateMethod):
-            return coordinate_step(problem, state, method, rows, extrapolate=extrapolate)
+            return coordinate_step(problem, state, method, rows, longest_leap)
         return checked_step(problem, state, method, rows)
 
     return reduce(LocalStatistics.merge, blocks(step, problem.blocks()))
@@ -196,24 +196,24 @@ def coordinate_step(
     state: State,
     method: CoordinateMethod,
     rows: slice,
-    *,
-    extrapolate: bool = False,
+    longest_leap: float = 0.0,
 ) -> LocalStatistics:
     """Full step of a block, in place: Pi <- gamma + expected counts.
 
-    With ``extrapolate`` the step is taken from further ahead, row by row: from where two steps seem
-    to lead if the bound is no lower there, else from one step ahead.
+    With a ``longest_leap`` the step is taken from further ahead, row by row: from where two steps
+    seem to lead if the bound is no lower there, else from one step ahead.
     """
     gamma, weight = problem.class_prior, problem.weight(rows)
     concentration = state.class_concentration[rows]
     logs = dirichlet.expected_log(concentration)
     seen = method.rows(logs)
     terms = _terms_from(problem, seen.value(), concentration, logs, weight)
-    if extrapolate:
+    if longest_leap > 0.0:
         once = seen.class_counts(weight) + gamma
         once_logs = dirichlet.expected_log(once)
         twice = method.rows(once_logs).class_counts(weight) + gamma
-        ahead = np.maximum(concentration + leap_of(concentration, once, twice), gamma)
+        leap = leap_of(concentration, once, twice, longest_leap)
+        ahead = np.maximum(concentration + leap, gamma)
         logs = dirichlet.expected_log(ahead)
         ahead_terms = _terms_from(problem, method.rows(logs).value(), ahead, logs, weight)
         no_lower = dirichlet.row_sum(ahead_terms) >= _no_lower_than(terms)
@@ -223,13 +223,15 @@ def coordinate_step(
     return LocalStatistics(before, seen.transition_counts(problem.repeated(weight, rows)))
 
 
-def leap_of(start: FloatArray, once: FloatArray, twice: FloatArray) -> FloatArray:
+def leap_of(
+    start: FloatArray, once: FloatArray, twice: FloatArray, longest: float = LONGEST_LEAP
+) -> FloatArray:
     r"""How far and where the steps of each row lead, guessed from two of them, (n, C).
 
     Steps that shrink by a constant factor lead by :math:`2 a r + a^2 v`, with the first step r, the
     change v of the second, and :math:`a = |r| / |v|`: the squared iterative method of Varadhan and
     Roland (2008). It may overshoot, so the caller checks. a = 1 leads to ``twice``; a is at least
-    1, and at most `_LONGEST`, since rounding errors of a step grow with its square.
+    1, and at most ``longest``, since rounding errors of a step grow with its square.
     """
     first = once - start
     change = twice - once
@@ -237,7 +239,7 @@ def leap_of(start: FloatArray, once: FloatArray, twice: FloatArray) -> FloatArra
     squares = dirichlet.row_sum(change * change)
     # A row that stands still has no change; its length does not matter.
     length = np.sqrt(dirichlet.row_sum(first * first) / np.where(squares > 0, squares, np.inf))
-    length = np.clip(length, 1.0, _LONGEST)[:, None]
+    length = np.clip(length, 1.0, longest)[:, None]
     first *= 2.0
     change *= length
     change += first
