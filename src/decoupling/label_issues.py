@@ -183,7 +183,7 @@ def label_issues(
     >>> label_issues(posterior, ["cat", "cat", "dog"])
     LabelIssues: 2 rows, 1.6 expected to be wrong
     rank  row  given  suggested  p_wrong  margin
-       1    1  cat    dog          0.903   0.806
+       1    1  cat    dog          0.903   0.805
        2    2  dog    cat          0.681   0.363
     """
     task = custom(posterior.transitions > 0, posterior.classes, posterior.labels)
