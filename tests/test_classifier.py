@@ -40,7 +40,13 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from decoupling import DecouplingClassifier, LabelledKFold, TransitionPrior, labelled_scorer
+from decoupling import (
+    ClassPrior,
+    DecouplingClassifier,
+    LabelledKFold,
+    TransitionPrior,
+    labelled_scorer,
+)
 from decoupling.datasets import give_labels
 from decoupling.transitions.choice import TASKS
 
@@ -980,6 +986,15 @@ def test_expected_shares_of_the_classes():
     assert_same(make(class_prior=shares).fit(X, SOME), make().fit(X, SOME))
     with pytest.warns(UserWarning, match="Class 'ant' is expected in 80.0% of the rows, and found"):
         make(class_prior=[0.8, 0.1, 0.1]).fit(X, SOME)
+
+
+def test_class_prior_can_be_learned():
+    clf = make(class_prior=ClassPrior.learned()).fit(X, SOME)
+    gamma = clf.posterior_.class_prior
+    assert len(set(gamma)) == 3
+    low, high = clf.class_balance_interval(0.9)
+    assert ((low < clf.posterior_.class_balance) & (clf.posterior_.class_balance < high)).all()
+    assert clone(clf).fit(X, SOME).posterior_.class_prior.tolist() == gamma.tolist()
 
 
 def test_few_rows_behind_a_rate():

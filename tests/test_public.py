@@ -8,7 +8,13 @@ import decoupling
 
 def test_public_names():
     assert set(decoupling.__all__) <= set(dir(decoupling))
-    promised = {"DecouplingClassifier", "Posterior", "TransitionPrior", "agreement_terms"}
+    promised = {
+        "ClassPrior",
+        "DecouplingClassifier",
+        "Posterior",
+        "TransitionPrior",
+        "agreement_terms",
+    }
     assert promised | {"expected_log", "infer"} <= set(decoupling.__all__)
 
 

@@ -12,6 +12,7 @@ from decoupling.classifier import DecouplingClassifier
 from decoupling.diagnostics import IdentifiabilityWarning
 from decoupling.evaluation import LabelledKFold, labelled_scorer
 from decoupling.inference.agreement import agreement_terms
+from decoupling.inference.class_prior import ClassPrior
 from decoupling.inference.expected_log import expected_log
 from decoupling.inference.infer import infer
 from decoupling.inference.posterior import Posterior
@@ -21,6 +22,7 @@ from decoupling.transitions.prior import TransitionPrior
 __version__ = "0.1.0"
 
 __all__ = [
+    "ClassPrior",
     "DecouplingClassifier",
     "IdentifiabilityWarning",
     "LabelIssues",

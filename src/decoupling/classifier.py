@@ -37,6 +37,7 @@ from decoupling.diagnostics import (
     warn_of_few,
     warn_of_unseen,
 )
+from decoupling.inference.class_prior import ClassPrior
 from decoupling.inference.infer import check_options, infer
 from decoupling.inference.posterior import as_generator, draw_categories, label_conditional
 from decoupling.label_issues import LabelIssues, rank_issues
@@ -91,9 +92,10 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         p(labelled | class): a number or one per class that can be labelled. By default it is
         estimated from the mean of p(labelled | x) over the labelled rows, which is right if some
         samples of a class can be told with certainty, and too low if none can.
-    class_prior : array-like (C,), optional
+    class_prior : array-like (C,), mapping or ClassPrior, optional
         Expected share of each class. It is compared with the answer, and a warning given if they
-        differ much; it does not enter the inference, where it does harm.
+        differ much; it does not enter the inference, where it does harm. A `ClassPrior` does, as
+        the prior of every row's class distribution, or as one to be learned.
     evidence : "auto" or float
         How many observations a row counts for; see `infer`.
     expected_log, order
@@ -282,6 +284,15 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self.posterior_.transition_interval(level)
 
+    def class_balance_interval(self, level: float = 0.9) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper ends of credible intervals for the share of each class, each (C,).
+
+        Among the training rows, whose mean is ``posterior_.class_balance``: see
+        `Posterior.class_balance_interval`.
+        """
+        check_is_fitted(self)
+        return self.posterior_.class_balance_interval(level)
+
     def draw_classes(self, n: int = 1, random_state: Any = None) -> AnyArray:
         """Classes of the training rows, drawn from p(class | label, x), (n, N).
 
@@ -420,7 +431,7 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _expected_shares(self) -> FloatArray | None:
         """Share of each class that the user expects, (C,)."""
-        if self.class_prior is None:
+        if self.class_prior is None or isinstance(self.class_prior, ClassPrior):
             return None
         shares = check_rates("class_prior", self.class_prior, self.task_.classes)
         if abs(shares.sum() - 1.0) > SUM_TOLERANCE:
@@ -515,6 +526,7 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _inference(self) -> dict[str, Any]:
         return {
+            "class_prior": self.class_prior if isinstance(self.class_prior, ClassPrior) else None,
             "evidence": self.evidence,
             "expected_log": self.expected_log,
             "order": self.order,

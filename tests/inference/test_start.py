@@ -7,6 +7,7 @@ from scipy.special import psi
 
 from decoupling import TransitionPrior, infer
 from decoupling.inference.blocks import BlockMap
+from decoupling.inference.class_prior import KnownGamma
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.start import first_state, rough_exp_digamma, warm_state
 from decoupling.inference.steps import Problem
@@ -15,7 +16,7 @@ from decoupling.inference.steps import Problem
 def problem_of(method, evidence, gamma=0.1):
     drawn = random_problem(0)
     rows = DirichletRows.free(drawn.concentration)
-    prior, weight = np.full(3, gamma), np.array(evidence)
+    prior, weight = KnownGamma(np.full(3, gamma)), np.array(evidence)
     return Problem(drawn.label_proba, np.ones(4, bool), weight, prior, rows, method, 2, 7)
 
 
@@ -38,8 +39,8 @@ def test_rough_exp_digamma_of_nothing_left():
 def test_start_is_valid_and_keeps_the_counts(method, evidence):
     problem = problem_of(method, evidence)
     state = start(problem, learn_transitions=True)
-    assert (state.class_concentration >= problem.class_prior).all()
-    total = state.class_concentration.sum(axis=1) - problem.class_prior.sum()
+    assert (state.class_concentration >= problem.class_prior.mean).all()
+    total = state.class_concentration.sum(axis=1) - problem.class_prior.mean.sum()
     np.testing.assert_allclose(total, evidence, rtol=1e-9)
 
 
@@ -49,12 +50,12 @@ def test_rows_start_near_their_end():
     end = infer(
         problem.label_proba,
         TransitionPrior.from_concentration(problem.transition_prior.parameters),
-        class_prior=problem.class_prior,
+        class_prior=problem.class_prior.mean,
         evidence=1.0,
         learn_transitions=False,
         tol=1e-12,
     ).class_concentration
-    uninformed = problem.class_prior + 1.0 / len(problem.class_prior)
+    uninformed = problem.class_prior.mean + 1.0 / len(problem.class_prior.mean)
     left = np.abs(state.class_concentration - end).mean()
     assert left < 0.1 * np.abs(uninformed - end).mean()
 
@@ -74,6 +75,7 @@ def test_warm_state_keeps_the_zeros_of_its_own_prior():
         problem,
         cold.class_concentration,
         cold.transitions.replace(other),
+        cold.class_prior,
         learn_transitions=True,
     )
     expected = other.copy()

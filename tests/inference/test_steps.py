@@ -6,6 +6,7 @@ from problems import random_problem
 
 from decoupling.inference import steps
 from decoupling.inference.blocks import BlockMap
+from decoupling.inference.class_prior import KnownGamma
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.expected_log import METHODS
 from decoupling.inference.start import first_state
@@ -15,7 +16,7 @@ from decoupling.inference.steps import Problem
 def problem_of(method, *, evidence=50.0, block_size=7, seed=0):
     drawn = random_problem(seed)
     rows = DirichletRows.free(drawn.concentration)
-    gamma = np.full(3, 1 / 3)
+    gamma = KnownGamma(np.full(3, 1 / 3))
     return Problem(
         drawn.label_proba, np.ones(4, bool), np.array(evidence), gamma, rows, method, 2, block_size
     )
@@ -37,7 +38,7 @@ def test_weights_are_normalised_rows_times_evidence():
     evidence = np.linspace(1.0, 4.0, 40)
     rows = DirichletRows.free(drawn.concentration)
     proba, labels = 1.0005 * drawn.label_proba, np.ones(4, bool)
-    problem = Problem(proba, labels, evidence, np.ones(3), rows, "bound", 2, 7)
+    problem = Problem(proba, labels, evidence, KnownGamma(np.ones(3)), rows, "bound", 2, 7)
     weight = problem.weight(slice(7, 14))
     np.testing.assert_allclose(weight, evidence[7:14, None] * drawn.label_proba[7:14], rtol=1e-12)
     assert problem.total_evidence == pytest.approx(evidence.sum())
@@ -51,8 +52,10 @@ def test_a_local_step_raises_every_row(method, leap):
     evaluator = problem.evaluator(state)
     weight = problem.weight(slice(None))
 
+    gamma = state.class_prior.mean
+
     def terms():
-        return steps._row_terms(problem, evaluator, state.class_concentration, weight)
+        return steps._row_terms(gamma, evaluator, state.class_concentration, weight)
 
     with BlockMap(1) as blocks:
         if method != "bound":

@@ -13,9 +13,10 @@ from decoupling._validation import (
     check_count,
     check_evidence,
     check_label_proba,
-    check_positive,
     first_offence,
+    warn_user,
 )
+from decoupling.inference.class_prior import ClassPrior, as_class_prior
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.expected_log import METHODS
 from decoupling.inference.optimise import OPTIMISERS, Callback
@@ -35,7 +36,7 @@ def infer(
     label_proba: ArrayLike,
     transitions: TransitionPrior | ArrayLike,
     *,
-    class_prior: ArrayLike | None = None,
+    class_prior: ClassPrior | ArrayLike | None = None,
     evidence: str | ArrayLike = "auto",
     transition_evidence: float = 1.0,
     expected_log: str = "bound",
@@ -64,9 +65,10 @@ def infer(
         What is known of p(label | class); an array holds Dirichlet concentrations (A), with 0
         where a class never gets a label. A row whose strength is 1e8 times all the evidence is
         taken as known.
-    class_prior : array-like (C,), optional
-        Dirichlet prior of every row's class distribution (gamma). By default symmetric with total
-        mass 1.
+    class_prior : ClassPrior or array-like (C,), optional
+        Dirichlet prior of every row's class distribution (gamma): an array is gamma itself, a
+        `ClassPrior` says how it is known or that it is to be learned. By default symmetric with
+        total mass 1.
     evidence : "auto", float or array-like (N,)
         How many observations a row of ``label_proba`` counts for. 1 is the paper; the larger, the
         closer to the maximum likelihood solution of ``label_proba = Y T``. "auto" is 100.
@@ -131,10 +133,10 @@ def infer(
     scale = kappa / kappa_t if learn_transitions else 1.0
     total_evidence = kappa * float(counts.sum())
     rows = DirichletRows.from_prior(prior, scale, known_above=_KNOWN * total_evidence)
-    gamma = _class_prior(class_prior, n_classes)
+    gamma = as_class_prior(class_prior).start(prior.classes)
     problem = make_problem(proba, weight, gamma, rows, expected_log, order, block_size, count)
     _check_warm_start(warm_start, (len(proba), n_classes, n_labels))
-    return solve(
+    posterior = solve(
         problem,
         rows,
         classes=prior.classes,
@@ -148,6 +150,25 @@ def infer(
         warm_start=warm_start,
         n_threads=n_threads,
     )
+    if isinstance(class_prior, ClassPrior):
+        _warn_of_collapse(posterior)
+    return posterior
+
+
+def _warn_of_collapse(posterior: Posterior) -> None:
+    """Warn of a class that is nobody's most probable one, as an unequal gamma may make it."""
+    if np.ptp(posterior.class_prior) <= 1e-6 * posterior.class_prior.max():
+        return
+    top = np.bincount(
+        posterior.class_concentration.argmax(axis=1), minlength=len(posterior.classes)
+    )
+    if not top.all():
+        nobody = [posterior.classes[c] for c in np.flatnonzero(top == 0)]
+        warn_user(
+            f"No row has {', '.join(map(repr, nobody[:5]))} as its most probable class "
+            f"({len(nobody)} such classes): with an unequal class_prior and little evidence "
+            "rows may all end in the largest class. Leave class_prior out, or raise evidence."
+        )
 
 
 def _check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
@@ -173,17 +194,6 @@ def _auto_evidence(evidence: str | ArrayLike) -> ArrayLike:
             raise ValueError(f'evidence must be "auto", a number or one per row; got {evidence!r}.')
         return _AUTO_EVIDENCE
     return evidence
-
-
-def _class_prior(class_prior: ArrayLike | None, n_classes: int) -> FloatArray:
-    if class_prior is None:
-        return np.full(n_classes, 1.0 / n_classes)
-    gamma = check_positive("class_prior", class_prior, ndim=1)
-    if gamma.shape != (n_classes,):
-        raise ValueError(
-            f"class_prior must have one entry per class, shape ({n_classes},); got {gamma.shape}."
-        )
-    return gamma
 
 
 def check_options(expected_log: str, order: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle
 from typing import Any, Final
 
@@ -15,7 +15,9 @@ from decoupling._typing import FloatArray
 from decoupling._validation import frozen, warn_user
 from decoupling.inference import elbo, steps
 from decoupling.inference.blocks import BlockMap
+from decoupling.inference.class_prior import GammaPosterior, KnownGamma
 from decoupling.inference.elbo import Terms
+from decoupling.inference.gamma import SMALLEST_SHAPE
 from decoupling.inference.method import CoordinateMethod
 from decoupling.inference.steps import Problem, State
 
@@ -29,6 +31,10 @@ _NEAR: Final = 10.0
 # A tolerance below this, per observation, asks for more than a small gain: it must have been made
 # by extrapolated steps, which do not crawl.
 _STRICT: Final = 1e-4
+# A learned gamma has arrived when so many of its standard deviations are left, and its moves may
+# shrink as slowly as by this factor.
+_NEAR_GAMMA: Final = 0.05
+_SLOWEST: Final = 0.9999
 # A leap of length a, and the step after it, multiply what is left of a way by l (1 - a (1 - l))^2,
 # where plain steps multiply it by l: a long leap along the slow ways, l near 1, inflates whatever
 # there is on the others, be it only rounding. The product of these leaps in turn does so for no l
@@ -84,15 +90,16 @@ class Monitor:
         self.history: list[Terms] = []
         self.stopped_because = ""
 
-    def stop(self, terms: Terms, *, crawling: bool = False) -> bool:
+    def stop(self, terms: Terms, *, crawling: bool = False, unsettled: bool = False) -> bool:
         """Take in the terms of one more state; whether to go on no further.
 
-        ``crawling`` says that its steps could have been longer.
+        ``crawling`` says that its steps could have been longer, ``unsettled`` that gamma is not
+        yet where it will be.
         """
         self.history.append(terms)
         iteration = len(self.history) - 1
         small = iteration > 0 and terms.elbo - self.history[-2].elbo <= self.tolerance
-        if small and not (crawling and self.strict):
+        if small and not unsettled and not (crawling and self.strict):
             self.stopped_because = "tolerance"
         elif iteration >= self.max_iter:
             self.stopped_because = "max_iter"
@@ -144,22 +151,38 @@ def natural_ascent(
     method = problem.evaluator(state)
     if not isinstance(method, CoordinateMethod):
         steps.begin_backtracking(problem, state, method, blocks)
-    # With T known rows go to their own limits, and what they leapt over is forgotten.
-    leaps = cycle(_LEAPS_IN_TURN if learn_transitions else (steps.LONGEST_LEAP,))
-    leap = 0.0
+    # With T and gamma known rows go to their own limits, and what they leapt over is forgotten.
+    alone = not learn_transitions and isinstance(state.class_prior, KnownGamma)
+    leaps = cycle((steps.LONGEST_LEAP,) if alone else _LEAPS_IN_TURN)
+    leap, moves = 0.0, [0.0]
     while len(monitor.history) < monitor.max_iter:
         shared = steps.shared_terms(problem, state)
         crawling = isinstance(method, CoordinateMethod) and leap == 0.0
         leap = next(leaps) if monitor.slow or not learn_transitions else 0.0
         statistics = steps.local_pass(problem, state, method, blocks, longest_leap=leap)
-        if monitor.stop(statistics.before + shared, crawling=crawling):
+        terms = statistics.before + shared
+        if monitor.stop(terms, crawling=crawling, unsettled=_far_to_go(moves) > _NEAR_GAMMA):
             break
         if learn_transitions:
             statistic = statistics.transition_statistic
             method = steps.global_step(problem, state, method, statistic, blocks)
         else:
             method.prepare(state.class_concentration)
+        moves.append(steps.class_prior_step(problem, state, blocks))
     monitor.finish(steps.total_terms(problem, state, problem.evaluator(state), blocks))
+
+
+def _far_to_go(moves: list[float]) -> float:
+    """How far gamma has to go yet, in its standard deviations, from the last two of its moves.
+
+    ``moves`` are in standard deviations given the rows. If each is r times the one before,
+    r / (1 - r) of the last is left; and as r is the share of what the rows do not tell, the full
+    deviation is larger by the root of 1 / (1 - r).
+    """
+    if len(moves) < 3:
+        return moves[-1]
+    rate = min(moves[-1] / max(moves[-2], np.finfo(float).tiny), _SLOWEST)
+    return float(moves[-1] * rate / np.sqrt(1.0 - rate))
 
 
 def lbfgs_ascent(
@@ -169,30 +192,45 @@ def lbfgs_ascent(
 
     Holds about twenty copies of the class concentrations.
     """
-    shape = state.class_concentration.shape
+    shape, n_rows = state.class_concentration.shape, problem.n_rows
     start, prior = state.transitions, problem.transition_prior
     free = (prior.parameters > 0) & ~prior.known[:, None] & learn_transitions
+    begin = np.log(np.concatenate([state.class_concentration.ravel(), start.parameters[free]]))
+    ends = np.cumsum([shape[0] * shape[1], np.count_nonzero(free)])
+    if isinstance(state.class_prior, GammaPosterior):
+        own = [state.class_prior.shape, state.class_prior.location]
+        begin = np.concatenate([begin, np.log(np.concatenate(own))])
     latest: dict[bytes, Terms] = {}
 
     def unpack(variables: FloatArray) -> State:
+        classes, transitions, own = np.split(np.exp(variables), ends)
         parameters = start.parameters.copy()
-        parameters[free] = np.exp(variables[shape[0] * shape[1] :])
-        concentration = np.exp(variables[: shape[0] * shape[1]]).reshape(shape)
-        return State(concentration, start.replace(parameters))
+        parameters[free] = transitions
+        class_prior = state.class_prior
+        if isinstance(class_prior, GammaPosterior):
+            own_shape, location = np.split(own, 2)
+            own_shape = np.maximum(own_shape, SMALLEST_SHAPE)
+            class_prior = replace(class_prior, shape=own_shape, location=location)
+        return State(classes.reshape(shape), start.replace(parameters), class_prior)
 
     # The line search may try steps that are far too long; they come out as lower, not as warnings.
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def objective(variables: FloatArray) -> tuple[float, FloatArray]:
         trial = unpack(variables)
         terms, by_class, by_transition = total_gradient(problem, trial, blocks)
-        gradient = np.concatenate(
-            [
-                (by_class * trial.class_concentration).ravel(),
-                (by_transition * trial.transitions.parameters)[free],
+        gradient = [
+            (by_class * trial.class_concentration).ravel(),
+            (by_transition * trial.transitions.parameters)[free],
+        ]
+        if isinstance(trial.class_prior, GammaPosterior):
+            log_sum = steps.class_log_sum(problem, trial, blocks)
+            by_shape, by_location = trial.class_prior.gradient(log_sum, n_rows)
+            gradient += [
+                by_shape * trial.class_prior.shape,
+                by_location * trial.class_prior.location,
             ]
-        )
         latest[variables.tobytes()] = terms
-        return -terms.elbo, -gradient
+        return -terms.elbo, -np.concatenate(gradient)
 
     def watch(intermediate_result: Any) -> None:
         terms = latest[intermediate_result.x.tobytes()]
@@ -200,7 +238,6 @@ def lbfgs_ascent(
         if monitor.stop(terms):
             raise StopIteration
 
-    begin = np.log(np.concatenate([state.class_concentration.ravel(), start.parameters[free]]))
     value, _ = objective(begin)
     if not monitor.stop(latest[begin.tobytes()]):
         found = minimize(
@@ -215,7 +252,7 @@ def lbfgs_ascent(
         begin = found.x if -found.fun >= -value else begin
     final = unpack(begin)
     state.class_concentration[:] = final.class_concentration
-    state.transitions = final.transitions
+    state.transitions, state.class_prior = final.transitions, final.class_prior
 
 
 def total_gradient(
@@ -228,7 +265,7 @@ def total_gradient(
     def gradients(rows: slice) -> FloatArray:
         concentration = state.class_concentration[rows]
         slopes = method.slopes(concentration, problem.repeated(problem.weight(rows), rows))
-        own = elbo.class_gradient(concentration, problem.class_prior)
+        own = elbo.class_gradient(concentration, state.class_prior.mean)
         class_gradient[rows] = slopes.by_class + problem.repeated(own, rows)
         return slopes.by_transition
 

@@ -9,7 +9,7 @@ from numbers import Real
 import numpy as np
 from numpy.random import Generator, RandomState
 from numpy.typing import ArrayLike
-from scipy.special import betaincinv
+from scipy.special import betaincinv, ndtri
 from sklearn.utils import check_random_state
 
 from decoupling._typing import AnyArray, FloatArray, IntArray
@@ -22,10 +22,15 @@ from decoupling._validation import (
 )
 from decoupling.inference import dirichlet
 from decoupling.inference.blocks import BlockMap
+from decoupling.inference.class_prior import GammaPosterior, KnownGamma
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.optimise import Callback, Trace, ascend
+from decoupling.inference.response import Response, RowSample, evenly, respond
 from decoupling.inference.start import first_state, warm_state
 from decoupling.inference.steps import Problem, default_block_size
+
+# Something to divide by.
+_TINY = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +59,10 @@ class Posterior:
     trace: Trace
     classes: tuple[Hashable, ...]
     labels: tuple[Hashable, ...]
+    _class_prior: KnownGamma | GammaPosterior
+    # How many equal rows each row stood for, () or (N,), and some of the rows.
+    _row_counts: FloatArray
+    _sample: RowSample
     # q(T) in the units of the evidence, and what to multiply its concentrations with to report it.
     _transitions: DirichletRows
     _reported_share: float
@@ -90,6 +99,66 @@ class Posterior:
     def class_interval(self, level: float = 0.9) -> tuple[FloatArray, FloatArray]:
         """Lower and upper ends of credible intervals for p(class | x), each (N, C)."""
         return _beta_interval(self.class_concentration, level)
+
+    @property
+    def class_balance(self) -> FloatArray:
+        """Share of each class among these rows, (C,): the mean of `class_proba`."""
+        counts = np.broadcast_to(self._row_counts, (len(self.class_concentration),))
+        return np.asarray(np.average(self.class_proba, axis=0, weights=counts))
+
+    def class_balance_interval(self, level: float = 0.9) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper ends of credible intervals for the share of each class, each (C,).
+
+        The share among these rows, from what each row may be and from how all rows together would
+        move with T and gamma, to first order. Labels alone tie the
+        share of a class to the rate at which it is labelled: twice the members at half the rate
+        look the same. So the interval is as wide as that of the rate, and where nothing but the
+        prior speaks of the rate, neither does anything else.
+
+        Examples
+        --------
+        One row in ten carries a positive label, given to between 15% and 45% of the positives:
+
+        >>> from decoupling import TransitionPrior, infer
+        >>> prior = TransitionPrior.positive_unlabelled(labelled=0.3, strength=30)
+        >>> posterior = infer([[0.7, 0.3], [1.0, 0.0], [1.0, 0.0]] * 100, prior)
+        >>> low, high = posterior.class_balance_interval(0.9)
+        >>> bool(low[1] < posterior.class_balance[1] < high[1])
+        True
+        """
+        _check_level(level)
+        response = self._response()
+        variance = np.einsum(
+            "cks,ksr,ckr->c",
+            response.mean_by_transitions,
+            self._transition_covariance(),
+            response.mean_by_transitions,
+            optimize=True,
+        )
+        gamma = self._class_prior_covariance(response)
+        variance += np.einsum("ck,kl,cl->c", response.mean_by_gamma, gamma, response.mean_by_gamma)
+        share, mean = self._sample.share, dirichlet.mean(self._sample.concentration)
+        variance += share @ (mean * (1.0 - mean)) / self._n_rows
+        balance = self.class_balance
+        # A Beta distribution of this mean and variance; the mean is not left out of the interval.
+        total = np.maximum(balance * (1.0 - balance) / np.maximum(variance, _TINY) - 1.0, _TINY)
+        low, high = _beta_interval(
+            total[:, None] * np.stack([balance, 1.0 - balance], axis=1), level
+        )
+        return np.minimum(low[:, 0], balance), np.maximum(high[:, 0], balance)
+
+    def class_prior_interval(self, level: float = 0.9) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper ends of credible intervals for gamma, each (C,).
+
+        From the curvature of the bound in gamma once the rows have followed, and from how gamma
+        would move with T, on a logarithmic scale. A known gamma is its own interval.
+        """
+        _check_level(level)
+        if isinstance(self._class_prior, KnownGamma):
+            return self.class_prior.copy(), self.class_prior.copy()
+        spread = np.sqrt(np.diag(self._class_prior_covariance(self._response())))
+        factor = np.exp(ndtri((1.0 + level) / 2.0) * spread / self.class_prior)
+        return self.class_prior / factor, self.class_prior * factor
 
     def label_conditional(self, labels: ArrayLike) -> FloatArray:
         """p(class | label, x), (N, C): what the row's own label adds; called W in the paper.
@@ -147,9 +216,8 @@ class Posterior:
         weight = check_evidence(
             "evidence", self.evidence if evidence is None else evidence, len(proba)
         )
-        problem = make_problem(
-            proba, weight, self.class_prior, self._transitions, self._method, self._order
-        )
+        gamma = KnownGamma(self.class_prior)
+        problem = make_problem(proba, weight, gamma, self._transitions, self._method, self._order)
         return solve(
             problem,
             self._transitions,
@@ -161,6 +229,35 @@ class Posterior:
             max_iter=max_iter,
             tol=tol,
         )
+
+    @property
+    def _n_rows(self) -> float:
+        return float(np.broadcast_to(self._row_counts, (len(self.class_concentration),)).sum())
+
+    def _response(self) -> Response:
+        return respond(self._sample, self._transitions.columns(self._transitions.possible_labels))
+
+    def _transition_covariance(self) -> FloatArray:
+        """Covariance of each row of T, (C, S, S), for the labels that can be seen."""
+        reported = self._reported().columns(self._transitions.possible_labels)
+        mean = reported.mean()
+        spread = np.where(reported.known, 0.0, 1.0 / (1.0 + reported.parameters.sum(axis=1)))
+        own = mean[:, :, None] * np.eye(mean.shape[1]) - mean[:, :, None] * mean[:, None, :]
+        return np.asarray(own * spread[:, None, None])
+
+    def _class_prior_covariance(self, response: Response) -> FloatArray:
+        """Covariance of gamma, (C, C): given T, and as it follows T."""
+        known = self._class_prior
+        if isinstance(known, KnownGamma):
+            return np.zeros((len(self.classes), len(self.classes)))
+        given = known.covariance(response.log_by_gamma, self._n_rows)
+        follows = np.einsum(
+            "ck,kls->cls", given, self._n_rows * response.log_by_transitions, optimize=True
+        )
+        moved = np.einsum(
+            "cks,ksr,dkr->cd", follows, self._transition_covariance(), follows, optimize=True
+        )
+        return np.asarray(given + moved)
 
     def _reported(self) -> DirichletRows:
         return self._transitions.replace(self._transitions.parameters * self._reported_share)
@@ -198,7 +295,7 @@ def label_conditional(
 def make_problem(
     label_proba: AnyArray,
     evidence: FloatArray,
-    class_prior: FloatArray,
+    class_prior: KnownGamma | GammaPosterior,
     transition_prior: DirichletRows,
     method: str,
     order: int,
@@ -265,6 +362,7 @@ def solve(
                 problem,
                 warm_start.class_concentration,
                 warm_start._transitions.columns(possible),
+                warm_start._class_prior,
                 learn_transitions=learn_transitions,
             )
         trace = ascend(
@@ -283,11 +381,14 @@ def solve(
     parameters.flags.writeable = False
     return Posterior(
         class_concentration=state.class_concentration,
-        class_prior=frozen(problem.class_prior),
+        class_prior=frozen(state.class_prior.mean),
         evidence=problem.total_evidence / problem.n_rows,
         trace=trace,
         classes=classes,
         labels=labels,
+        _class_prior=state.class_prior,
+        _row_counts=problem.multiplicity,
+        _sample=_sample(problem, state.class_concentration),
         _transitions=DirichletRows(parameters, full_prior.known),
         _reported_share=reported_share,
         _method=problem.method,
@@ -295,9 +396,19 @@ def solve(
     )
 
 
-def _beta_interval(concentration: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+def _sample(problem: Problem, concentration: FloatArray) -> RowSample:
+    rows = evenly(len(concentration))
+    counts = np.broadcast_to(problem.multiplicity, (len(concentration),))[rows]
+    return RowSample(problem.weight(rows), concentration[rows].copy(), counts / counts.sum())
+
+
+def _check_level(level: float) -> None:
     if not (isinstance(level, Real) and 0 < level < 1):
         raise ValueError(f"level must lie between 0 and 1; got {level!r}.")
+
+
+def _beta_interval(concentration: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    _check_level(level)
     rest = concentration.sum(axis=-1, keepdims=True) - concentration
     certain = (concentration == 0) | (rest <= 0)
     own, other = np.where(certain, 1.0, concentration), np.where(certain, 1.0, rest)

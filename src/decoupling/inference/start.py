@@ -10,6 +10,7 @@ import numpy as np
 from decoupling._typing import FloatArray
 from decoupling.inference import dirichlet
 from decoupling.inference.blocks import BlockMap
+from decoupling.inference.class_prior import GammaPosterior, KnownGamma
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.expected_log import Bound, make_method
 from decoupling.inference.steps import Problem, State, leap_of
@@ -27,13 +28,14 @@ def first_state(problem: Problem, blocks: BlockMap, *, learn_transitions: bool) 
     """A first guess that needs only the problem."""
     transitions = first_transitions(problem, learn_transitions=learn_transitions)
     classes = first_classes(problem, transitions, blocks, learn_transitions=learn_transitions)
-    return State(classes, transitions)
+    return State(classes, transitions, problem.class_prior)
 
 
 def warm_state(
     problem: Problem,
     class_concentration: FloatArray,
     transitions: DirichletRows,
+    class_prior: KnownGamma | GammaPosterior,
     *,
     learn_transitions: bool,
 ) -> State:
@@ -42,7 +44,7 @@ def warm_state(
     if learn_transitions:
         both = (transitions.parameters > 0) & (cold.parameters > 0) & ~transitions.known[:, None]
         cold = cold.replace(np.where(both, transitions.parameters, cold.parameters))
-    return State(class_concentration.copy(), cold)
+    return State(class_concentration.copy(), cold, problem.class_prior.resumed(class_prior))
 
 
 def first_transitions(problem: Problem, *, learn_transitions: bool) -> DirichletRows:
@@ -70,7 +72,7 @@ def first_classes(
     Their T can then be trusted from its first step on, which saves many iterations. With a T that
     stays, rows must not depend on each other, nor does the number of leaps.
     """
-    mean, gamma = transitions.mean(), problem.class_prior
+    mean, gamma = transitions.mean(), problem.class_prior.mean
     share = (mean / mean.sum(axis=0)).T  # (S, C): p(class | label) under equal classes
     method = make_method(problem.method, transitions, problem.order)
     out = np.empty((len(problem.label_proba), len(mean)))

@@ -17,6 +17,7 @@ import numpy as np
 from decoupling._typing import AnyArray, BoolArray, FloatArray, IntArray
 from decoupling.inference import dirichlet, elbo
 from decoupling.inference.blocks import BlockMap
+from decoupling.inference.class_prior import GammaPosterior, KnownGamma
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.elbo import Terms
 from decoupling.inference.expected_log import make_method
@@ -52,8 +53,8 @@ class Problem:
         The labels that some class can emit: only they take part.
     evidence : array () or (N,)
         How many observations a row counts for.
-    class_prior : array (C,)
-        Dirichlet prior of each row of Y (gamma).
+    class_prior : KnownGamma or GammaPosterior
+        Gamma, the Dirichlet prior of each row of Y, or where q(gamma) begins.
     transition_prior : DirichletRows
         Prior of T (A), in the units of the evidence.
     method, order : str, int
@@ -67,7 +68,7 @@ class Problem:
     label_proba: AnyArray
     labels: BoolArray
     evidence: FloatArray
-    class_prior: FloatArray
+    class_prior: KnownGamma | GammaPosterior
     transition_prior: DirichletRows
     method: str
     order: int
@@ -136,12 +137,15 @@ class State:
         Pi, updated in place.
     transitions : DirichletRows
         q(T).
+    class_prior : KnownGamma or GammaPosterior
+        Gamma, or q(gamma).
     backtracking : Backtracking or None
         Notes for steps that must be checked.
     """
 
     class_concentration: FloatArray
     transitions: DirichletRows
+    class_prior: KnownGamma | GammaPosterior
     backtracking: Backtracking | None = None
 
 
@@ -203,11 +207,11 @@ def coordinate_step(
     With a ``longest_leap`` the step is taken from further ahead, row by row: from where two steps
     seem to lead if the bound is no lower there, else from one step ahead.
     """
-    gamma, weight = problem.class_prior, problem.weight(rows)
+    gamma, weight = state.class_prior.mean, problem.weight(rows)
     concentration = state.class_concentration[rows]
     logs = dirichlet.expected_log(concentration)
     seen = method.rows(logs)
-    terms = _terms_from(problem, seen.value(), concentration, logs, weight)
+    terms = _terms_from(gamma, seen.value(), concentration, logs, weight)
     if longest_leap > 0.0:
         once = seen.class_counts(weight) + gamma
         once_logs = dirichlet.expected_log(once)
@@ -215,7 +219,7 @@ def coordinate_step(
         leap = leap_of(concentration, once, twice, longest_leap)
         ahead = np.maximum(concentration + leap, gamma)
         logs = dirichlet.expected_log(ahead)
-        ahead_terms = _terms_from(problem, method.rows(logs).value(), ahead, logs, weight)
+        ahead_terms = _terms_from(gamma, method.rows(logs).value(), ahead, logs, weight)
         no_lower = dirichlet.row_sum(ahead_terms) >= _no_lower_than(terms)
         seen = method.rows(np.where(no_lower[:, None], logs, once_logs))
     np.add(seen.class_counts(weight), gamma, out=concentration)
@@ -259,35 +263,36 @@ def checked_step(problem: Problem, state: State, method: Method, rows: slice) ->
     slopes = method.slopes(concentration, problem.repeated(weight, rows))
     by_class = slopes.by_class / _of_rows(problem.multiplicity, rows)[..., None]
     direction = dirichlet.fisher_solve(concentration, by_class)
-    direction += problem.class_prior
+    gamma = state.class_prior.mean
+    direction += gamma
     direction -= concentration
     length = np.minimum(row_step, longest_step(concentration, direction, method.bounds))
-    _backtrack_rows(problem, method, weight, concentration, direction, length, row_step, row_terms)
+    _backtrack_rows(gamma, method, weight, concentration, direction, length, row_step, row_terms)
     return LocalStatistics(before, slopes.by_transition)
 
 
 def _row_terms(
-    problem: Problem, method: Method, concentration: FloatArray, weight: FloatArray
+    gamma: FloatArray, method: Method, concentration: FloatArray, weight: FloatArray
 ) -> FloatArray:
     """Likelihood, prior and entropy of each row, (n, 3)."""
     logs = dirichlet.expected_log(concentration)
-    return _terms_from(problem, method.value(concentration), concentration, logs, weight)
+    return _terms_from(gamma, method.value(concentration), concentration, logs, weight)
 
 
 def _terms_from(
-    problem: Problem,
+    gamma: FloatArray,
     value: FloatArray,
     concentration: FloatArray,
     logs: FloatArray,
     weight: FloatArray,
 ) -> FloatArray:
     """The same from E[ln X], the ``value``, and E[ln Y], the ``logs``."""
-    prior, entropy = elbo.class_rows(concentration, logs, problem.class_prior)
+    prior, entropy = elbo.class_rows(concentration, logs, gamma)
     return np.stack([elbo.likelihood_rows(value, weight), prior, entropy], axis=1)
 
 
 def _backtrack_rows(
-    problem: Problem,
+    gamma: FloatArray,
     method: Method,
     weight: FloatArray,
     concentration: FloatArray,
@@ -305,7 +310,7 @@ def _backtrack_rows(
     pending: IntArray | slice = slice(None)
     for _ in range(_HALVINGS):
         trial = concentration[pending] + length[pending, None] * direction[pending]
-        terms = _row_terms(problem, method, trial, weight[pending])
+        terms = _row_terms(gamma, method, trial, weight[pending])
         # Written so that a comparison with NaN refuses the step.
         accepted = dirichlet.row_sum(terms) >= floor[pending]
         if isinstance(pending, slice) and accepted.all():
@@ -392,11 +397,40 @@ def global_step(
     return problem.evaluator(state)
 
 
+def class_prior_step(problem: Problem, state: State, blocks: BlockMap) -> float:
+    """Step of q(gamma), given the rows of Y; updates ``state`` and returns how far it went.
+
+    In standard deviations of gamma given the rows.
+    """
+    old = state.class_prior
+    if isinstance(old, KnownGamma):
+        return 0.0
+    log_sum = class_log_sum(problem, state, blocks)
+    state.class_prior = old.stepped(log_sum, problem.n_rows)
+    if state.backtracking is not None:
+        for rows in problem.blocks():
+            logs = dirichlet.expected_log(state.class_concentration[rows])
+            prior = logs @ state.class_prior.mean - dirichlet.row_sum(logs)
+            state.backtracking.row_terms[rows, 1] = prior
+    return state.class_prior.moved_from(old)
+
+
+def class_log_sum(problem: Problem, state: State, blocks: BlockMap) -> FloatArray:
+    """Sum of E[ln Y] over the rows, (C,): all that gamma needs of them."""
+
+    def logs(rows: slice) -> FloatArray:
+        expected = dirichlet.expected_log(state.class_concentration[rows])
+        return np.asarray(problem.repeated(expected, rows).sum(axis=0))
+
+    return np.asarray(reduce(np.add, blocks(logs, problem.blocks())))
+
+
 def begin_backtracking(problem: Problem, state: State, method: Method, blocks: BlockMap) -> None:
     """Take notes of the present state for checked steps."""
 
     def terms(rows: slice) -> FloatArray:
-        return _row_terms(problem, method, state.class_concentration[rows], problem.weight(rows))
+        concentration, weight = state.class_concentration[rows], problem.weight(rows)
+        return _row_terms(state.class_prior.mean, method, concentration, weight)
 
     row_terms = np.concatenate(list(blocks(terms, problem.blocks())))
     state.backtracking = Backtracking(np.ones(len(row_terms)), 1.0, row_terms)
@@ -417,13 +451,13 @@ def total_terms(problem: Problem, state: State, method: Method, blocks: BlockMap
 
     def terms(rows: slice) -> Terms:
         concentration, weight = state.class_concentration[rows], problem.weight(rows)
-        by_row = problem.repeated(_row_terms(problem, method, concentration, weight), rows)
-        return Terms(*by_row.sum(axis=0).tolist())
+        by_row = _row_terms(state.class_prior.mean, method, concentration, weight)
+        return Terms(*problem.repeated(by_row, rows).sum(axis=0).tolist())
 
     return sum(blocks(terms, problem.blocks()), shared_terms(problem, state))
 
 
 def shared_terms(problem: Problem, state: State) -> Terms:
-    """Terms that do not belong to a row: those of T, and the constants."""
-    constant = elbo.class_constant(problem.n_rows, problem.class_prior)
-    return constant + elbo.transition_terms(state.transitions, problem.transition_prior)
+    """Terms that do not belong to a row: those of T and of gamma."""
+    own = state.class_prior.terms(problem.n_rows)
+    return own + elbo.transition_terms(state.transitions, problem.transition_prior)
