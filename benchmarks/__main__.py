@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks.table import Measurement, environment, markdown, write_between
 from benchmarks.timing import progress
 
-NAMES = ("agreement", "topic_models", "iteration", "scaling", "budget")
+NAMES = ("agreement", "topic_models", "iteration", "scaling", "budget", "class_prior")
 README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
 COMMAND = "python -m benchmarks --write"

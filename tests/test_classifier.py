@@ -988,6 +988,15 @@ def test_expected_shares_of_the_classes():
         make(class_prior=[0.8, 0.1, 0.1]).fit(X, SOME)
 
 
+def test_an_estimated_t_is_no_surer_than_its_rows():
+    estimated = make(task="positive-unlabelled").fit(X, ONE)
+    carriers = sum(label is not None for label in ONE)
+    strength = estimated.posterior_.transition_concentration.sum(axis=1)
+    assert strength[1] == pytest.approx(carriers)
+    told = make(task="positive-unlabelled", labelled=0.4).fit(X, ONE)
+    assert told.posterior_.transition_concentration.sum(axis=1)[1] > 2 * carriers
+
+
 def test_class_prior_can_be_learned():
     clf = make(class_prior=ClassPrior.learned()).fit(X, SOME)
     gamma = clf.posterior_.class_prior

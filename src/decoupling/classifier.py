@@ -232,11 +232,11 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         with needing_proba(training.estimator):
             self.label_model_ = self._fit_label_model(training, X, codes, weight)
         self.label_proba_ = self.label_model_.proba
-        self.prior_ = self._transition_prior(codes, counts)
+        self.prior_, support = self._transition_prior(codes, counts)
         self._say("p(class | x) and p(label | class)")
         self.posterior_ = infer(
             self.label_proba_, self.prior_, sample_weight=weight, **self._inference()
-        )
+        ).supported_by(support)
         self.n_iter_ = self.posterior_.trace.n_iter
         self.transitions_ = self.posterior_.transitions
         self.retrained_ = self._retrain(training, X, codes, counts)
@@ -504,12 +504,15 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             )
         return columns
 
-    def _transition_prior(self, codes: IntArray, counts: FloatArray) -> TransitionPrior:
-        """What the user said of T, or a first estimate."""
+    def _transition_prior(
+        self, codes: IntArray, counts: FloatArray
+    ) -> tuple[TransitionPrior, FloatArray]:
+        """What the user said of T, or a first estimate; and how many rows stand behind it, (C,)."""
         rows = np.bincount(codes, counts, minlength=len(self.task_.labels))
+        said = np.full(len(self.task_.classes), np.inf)
         if isinstance(self.task, TransitionPrior):
             warn_of_unseen(self.task_, rows)
-            return self.task
+            return self.task, said
         prior, support = estimated_prior(
             self.task_,
             self.label_model_.proba,
@@ -520,9 +523,10 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             noise=self.noise,
         )
         rate_known = self.labelled is not None or not self.task_.has_unlabelled
-        if not (rate_known and (self.noise is not None or self.task_.clean)):
-            warn_of_few(self.task_, support, rows)
-        return prior
+        if rate_known and (self.noise is not None or self.task_.clean):
+            return prior, said
+        warn_of_few(self.task_, support, rows)
+        return prior, support
 
     def _inference(self) -> dict[str, Any]:
         return {

@@ -170,3 +170,19 @@ def test_copies_and_pickles_are_equal(posterior):
         np.testing.assert_array_equal(other.class_concentration, posterior.class_concentration)
         np.testing.assert_array_equal(other.transitions, posterior.transitions)
         assert other.labels == posterior.labels
+
+
+def test_t_is_no_surer_than_the_rows_behind_it():
+    problem = random_problem(0)
+    posterior = infer(problem.label_proba, problem.concentration)
+    limited = posterior.supported_by([5.0, np.inf, 0.0])
+    np.testing.assert_array_equal(limited.transitions, posterior.transitions)
+    np.testing.assert_array_equal(limited.class_proba, posterior.class_proba)
+    total = limited.transition_concentration.sum(axis=1)
+    np.testing.assert_allclose(total, [5.0, posterior.transition_concentration[1].sum(), 1.0])
+    wide, narrow = (np.subtract(*p.transition_interval()[::-1]) for p in (limited, posterior))
+    assert (wide[[0, 2]] > narrow[[0, 2]]).all()
+    np.testing.assert_allclose(wide[1], narrow[1])
+    # The share of a class follows.
+    wide, narrow = (np.subtract(*p.class_balance_interval()[::-1]) for p in (limited, posterior))
+    assert (wide > narrow).all()

@@ -1,6 +1,7 @@
 """Data to try things out on: simulated problems, and clean classes turned into labels."""
 
 from decoupling.datasets.corruption import give_labels
+from decoupling.datasets.fashion_mnist import load_fashion_mnist
 from decoupling.datasets.simulated import SimulatedLabels, four_normals
 
-__all__ = ["SimulatedLabels", "four_normals", "give_labels"]
+__all__ = ["SimulatedLabels", "four_normals", "give_labels", "load_fashion_mnist"]

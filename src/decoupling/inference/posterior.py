@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 
 import numpy as np
@@ -63,9 +63,10 @@ class Posterior:
     # How many equal rows each row stood for, () or (N,), and some of the rows.
     _row_counts: FloatArray
     _sample: RowSample
-    # q(T) in the units of the evidence, and what to multiply its concentrations with to report it.
+    # q(T) in the units of the evidence, and what to multiply its concentrations with to report it,
+    # () or (C, 1).
     _transitions: DirichletRows
-    _reported_share: float
+    _reported_share: FloatArray
     _method: str
     _order: int
 
@@ -259,6 +260,21 @@ class Posterior:
         )
         return np.asarray(given + moved)
 
+    def supported_by(self, rows: ArrayLike) -> Posterior:
+        """The same, with each row of T reported as no surer than so many rows make it, (C,).
+
+        For a prior of T that was estimated from these rows themselves: it keeps T in place, but it
+        is no second source. Means stay; intervals and draws widen.
+
+        Parameters
+        ----------
+        rows : array-like (C,)
+            Rows behind each row of T; infinity leaves it as it is.
+        """
+        support = np.maximum(np.asarray(rows, dtype=np.float64), 1.0)[:, None]
+        total = self._transitions.parameters.sum(axis=1, keepdims=True)
+        return replace(self, _reported_share=np.minimum(self._reported_share, support / total))
+
     def _reported(self) -> DirichletRows:
         return self._transitions.replace(self._transitions.parameters * self._reported_share)
 
@@ -340,7 +356,7 @@ def solve(
     *,
     classes: tuple[Hashable, ...],
     labels: tuple[Hashable, ...],
-    reported_share: float,
+    reported_share: ArrayLike,
     optimiser: str,
     learn_transitions: bool,
     max_iter: int,
@@ -390,7 +406,7 @@ def solve(
         _row_counts=problem.multiplicity,
         _sample=_sample(problem, state.class_concentration),
         _transitions=DirichletRows(parameters, full_prior.known),
-        _reported_share=reported_share,
+        _reported_share=np.asarray(reported_share, dtype=np.float64),
         _method=problem.method,
         _order=problem.order,
     )
