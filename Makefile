@@ -6,7 +6,7 @@ RUN    := $(VENV)/bin/python
 PIP    := $(RUN) -m pip install --quiet --disable-pip-version-check
 ARGS   ?=
 
-.PHONY: help demo test check bench quality balance mutants clean
+.PHONY: help demo test check bench quality recipe balance mutants clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -14,8 +14,8 @@ help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
 # Small problems, and tests that share the cores, are fastest with one BLAS thread per process.
-demo test check quality balance: export OMP_NUM_THREADS := 1
-demo test check quality balance: export OPENBLAS_NUM_THREADS := 1
+demo test check quality recipe balance: export OMP_NUM_THREADS := 1
+demo test check quality recipe balance: export OPENBLAS_NUM_THREADS := 1
 
 demo: $(VENV)/core.stamp  ## solve a generated problem and print before and after
 	@$(RUN) examples/four_normals.py
@@ -34,8 +34,11 @@ check: $(VENV)/dev.stamp  ## format, lint, types, layers, doctests and the READM
 bench: $(VENV)/bench.stamp  ## measure speed and memory against peers
 	$(RUN) -m benchmarks $(ARGS)
 
-quality: $(VENV)/bench.stamp  ## compare with naive training on bundled data
+quality: $(VENV)/bench.stamp  ## every task, data set and classifier, beside every peer
 	$(RUN) -m benchmarks.quality $(ARGS)
+
+recipe: $(VENV)/bench.stamp  ## the tasks of the reference recipe, beside naive training
+	$(RUN) -m benchmarks.recipe $(ARGS)
 
 balance: $(VENV)/bench.stamp  ## class priors compared; needs apt-get install dataset-fashion-mnist
 	$(RUN) -m benchmarks.class_balance $(ARGS)

@@ -18,7 +18,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks import quality
+from benchmarks import recipe
 from benchmarks.table import environment, write_between
 from decoupling import ClassPrior, DecouplingClassifier
 from decoupling.datasets import load_fashion_mnist
@@ -41,8 +41,8 @@ def priors(n_classes: int) -> dict[str, ClassPrior]:
 
 def hazard(task: str, seed: int) -> dict[tuple[str, float], tuple[float, float, float]]:
     """Macro-F1, log-loss and whether a class was nobody's, by class prior and evidence."""
-    problem = quality.draw(quality.DATA["digits"], task, seed)
-    chosen = quality.TASK.get(task, "multi-positive-unlabelled")
+    problem = recipe.draw(recipe.DATA["digits"], task, seed)
+    chosen = recipe.TASK.get(task, "multi-positive-unlabelled")
     known = np.unique(problem.classes)
     scores = {}
     for name, prior in priors(len(known)).items():
@@ -50,21 +50,21 @@ def hazard(task: str, seed: int) -> dict[tuple[str, float], tuple[float, float, 
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 clf = DecouplingClassifier(
-                    quality.base(), task=chosen, negative=quality.NEGATIVE, rounds=0,
+                    recipe.base(), task=chosen, negative=recipe.NEGATIVE, rounds=0,
                     class_prior=prior, evidence=evidence, random_state=seed,
                 ).fit(problem.X, problem.given)  # fmt: skip
                 proba = clf.predict_proba(problem.X_test)
             flagged = any("as its most probable class" in str(w.message) for w in caught)
             loss = log_loss(problem.classes_test, np.clip(proba, 1e-9, 1), labels=known)
             scores[name, evidence] = (
-                quality.f1(problem, problem.classes_test, proba), loss, float(flagged),
+                recipe.f1(problem, problem.classes_test, proba), loss, float(flagged),
             )  # fmt: skip
     return scores
 
 
 def hazard_table(n_seeds: int) -> str:
     """Mean over tasks and draws, as Markdown."""
-    tasks = quality.tasks_of(quality.DATA["digits"])
+    tasks = recipe.tasks_of(recipe.DATA["digits"])
     runs = Parallel(n_jobs=-1)(delayed(hazard)(t, s) for t in tasks for s in range(n_seeds))
     lines = [
         "| class prior | evidence | " + " | ".join(tasks) + " | mean | log-loss | flagged |",

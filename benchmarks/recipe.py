@@ -1,6 +1,6 @@
-"""How well classes are found: every task, against the same classifier trained naively.
+"""The tasks of the reference recipe, against the same classifier trained naively.
 
-`python -m benchmarks.quality` runs every task on bundled data, and with ``--write`` puts the table
+`python -m benchmarks.recipe` runs every task on bundled data, and with ``--write`` puts the table
 into the README here. Nothing is chosen by true classes: they only score.
 """
 
@@ -26,7 +26,7 @@ from decoupling.classifier import DecouplingClassifier
 from decoupling.datasets import give_labels
 
 README = Path(__file__).with_name("README.md")
-BEGIN, END = "<!-- quality: begin -->", "<!-- quality: end -->"
+BEGIN, END = "<!-- recipe: begin -->", "<!-- recipe: end -->"
 NEGATIVE = -1
 
 
@@ -261,7 +261,7 @@ def _cell(values: list[float]) -> str:
 
 def main() -> None:
     """Parse the command line, run, print, and write if asked to."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.recipe", description=__doc__)
     parser.add_argument("--data", nargs="+", choices=list(DATA), default=list(DATA))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--write", action="store_true", help="put the table into the README here")
@@ -269,7 +269,7 @@ def main() -> None:
     text = table(arguments.data, arguments.seeds)
     print(text)
     if arguments.write:
-        content = f"`python -m benchmarks.quality --write` with {environment()}:\n\n{text}"
+        content = f"`python -m benchmarks.recipe --write` with {environment()}:\n\n{text}"
         write_between(README, BEGIN, END, content)
 
 

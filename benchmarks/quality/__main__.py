@@ -1,0 +1,83 @@
+"""Run the comparison, or what is left of it, and put its tables into the README.
+
+`python -m benchmarks.quality` runs a reduced version in a few minutes and prints its tables;
+``--full`` runs everything, goes on where an earlier run stopped and keeps results.jsonl;
+``--report`` only makes the tables of what is there.
+"""
+
+import argparse
+import time
+import warnings
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from benchmarks.quality import report, store
+from benchmarks.quality.methods import METHODS, UnsuitedError
+from benchmarks.quality.problems import DATA, classifier, draw
+from benchmarks.quality.scores import scores
+from benchmarks.timing import progress
+
+BASES = ("logistic", "boosting")
+
+
+def evaluate(cell: store.Cell) -> dict[str, float] | None:
+    """Scores of one cell; None where the method does not take the problem."""
+    problem = draw(cell.data, cell.task, cell.seed)
+    model = classifier(cell.base, problem.X)
+    start = time.perf_counter()
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            answer = METHODS[cell.method](problem, model, cell.seed)
+        except UnsuitedError:
+            return None
+        except Exception as error:  # a peer that fails is a result, too
+            progress(f"{cell}: {type(error).__name__}: {error}")
+            return {"failed": 1.0}
+    return {**scores(problem, answer), "seconds": time.perf_counter() - start}
+
+
+def run(todo: list[store.Cell], path: Path, n_jobs: int) -> None:
+    """Evaluate cells and append what they score."""
+    results = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(evaluate)(c) for c in todo)
+    for k, (cell, found) in enumerate(zip(todo, results, strict=True), start=1):
+        if found is not None:
+            store.append(path, cell, found)
+        if k % 20 == 0 or k == len(todo):
+            progress(f"{k} of {len(todo)}")
+
+
+def main() -> None:
+    """Parse the command line, run, print, and write if asked to."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=__doc__)
+    parser.add_argument("--full", action="store_true", help="all of it; resumes")
+    parser.add_argument("--report", action="store_true", help="only make tables of the full run")
+    parser.add_argument("--write", action="store_true", help="put the tables into the README")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--data", nargs="+", choices=list(DATA), default=list(DATA))
+    parser.add_argument("--bases", nargs="+", choices=BASES, default=list(BASES))
+    parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
+    parser.add_argument("--jobs", type=int, default=-1)
+    chosen = parser.parse_args()
+    if chosen.full or chosen.report:
+        if chosen.full:
+            wanted = store.cells(chosen.data, chosen.bases, chosen.methods, chosen.seeds)
+            done = store.load(store.FULL)
+            run([cell for cell in wanted if cell not in done], store.FULL, chosen.jobs)
+        text = report.report(store.load(store.FULL))
+    else:
+        data = [name for name in chosen.data if name != "fashion"]
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "results.jsonl"
+            run(list(store.cells(data, ["logistic"], chosen.methods, 2)), path, chosen.jobs)
+            text = report.report(store.load(path))
+    print(text)
+    if chosen.write:
+        report.write(text)
+
+
+if __name__ == "__main__":
+    main()

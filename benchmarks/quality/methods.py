@@ -1,0 +1,229 @@
+"""Every method: from a problem and a classifier to class probabilities.
+
+Each returns p(class | x) of the test rows and of the training rows, columns in the order of
+``problem.names``, and T where it has one.
+"""
+
+import warnings
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
+
+from benchmarks.quality.problems import FAMILY, NEGATIVE, Problem
+from decoupling import DecouplingClassifier
+
+TASK = {
+    "semi 1%": "semi-supervised", "semi 10%": "semi-supervised", "noise 20%": "noisy",
+    "noise 40%": "noisy", "class-conditional": "class-conditional-noise",
+    "PU": "positive-unlabelled", "multi-PU": "multi-positive-unlabelled",
+    "multi-PU noise": "multi-positive-unlabelled",
+}  # fmt: skip
+
+
+class Answer(NamedTuple):
+    """p(class | x) of test and training rows, and T."""
+
+    test: np.ndarray
+    train: np.ndarray
+    transitions: np.ndarray | None = None
+
+
+class UnsuitedError(Exception):
+    """The method does not take such a problem."""
+
+
+def codes_of(problem: Problem) -> np.ndarray:
+    """Labels as columns of ``problem.names``; unlabelled is the negative class, or -1."""
+    lookup = {name: k for k, name in enumerate(problem.names.tolist())}
+    missing = lookup[NEGATIVE] if problem.one_sided else -1
+    return np.array([missing if label is None else lookup[label] for label in problem.given])
+
+
+def spread(problem: Problem, columns: np.ndarray, proba: np.ndarray) -> np.ndarray:
+    """Probabilities of some classes, (N, K), as those of all, (N, C)."""
+    out = np.zeros((len(proba), len(problem.names)))
+    out[:, columns] = proba
+    return out
+
+
+def _fitted(problem: Problem, model: object, rows: np.ndarray, target: np.ndarray) -> Answer:
+    model = clone(model).fit(problem.X[rows], target[rows])
+    return Answer(
+        spread(problem, model.classes_, model.predict_proba(problem.X_test)),
+        spread(problem, model.classes_, model.predict_proba(problem.X)),
+    )
+
+
+def naive(problem: Problem, model: object, seed: int) -> Answer:
+    """The labels as they are: labelled rows, or unlabelled ones as negative."""
+    codes = codes_of(problem)
+    return _fitted(problem, model, np.flatnonzero(codes >= 0), codes)
+
+
+def naive_folds(problem: Problem, model: object, seed: int) -> Answer:
+    """The same as the mean of the models of five folds."""
+    codes = codes_of(problem)
+    rows = np.flatnonzero(codes >= 0)
+    answers = []
+    for fit in _folds(codes[rows], seed):
+        answers.append(_fitted(problem, model, rows[fit], codes))
+    return Answer(*(np.mean([a[k] for a in answers], axis=0) for k in (0, 1)))
+
+
+def _folds(codes: np.ndarray, seed: int) -> list[np.ndarray]:
+    """Rows to fit in each of five folds, or of as many as the rarest label has rows."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        n_folds = min(5, np.bincount(codes)[np.unique(codes)].min())
+        folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(codes, codes)
+        return [fit for fit, _ in folds]
+
+
+def elkan_noto(problem: Problem, model: object, seed: int) -> Answer:
+    """p(label | x) over its mean among the carriers of that label, out of fold; fold mean."""
+    if not problem.one_sided:
+        raise UnsuitedError
+    codes = codes_of(problem)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cv = StratifiedKFold(5, shuffle=True, random_state=seed)
+        held_out = cross_val_predict(model, problem.X, codes, cv=cv, method="predict_proba")
+    rate = np.array([held_out[codes == k, k].mean() for k in range(1, len(problem.names))])
+    test = naive_folds(problem, model, seed).test
+    transitions = np.zeros((len(problem.names), len(problem.names)))
+    transitions[:, 0] = 1.0
+    for k, value in enumerate(rate, start=1):
+        transitions[k, 0], transitions[k, k] = 1.0 - value, value
+    return Answer(*(_over(p, rate) for p in (test, held_out)), transitions)
+
+
+def _over(proba: np.ndarray, rate: np.ndarray) -> np.ndarray:
+    positive = np.minimum(proba[:, 1:] / rate, 1.0)
+    positive /= np.maximum(positive.sum(axis=1, keepdims=True), 1.0)
+    return np.hstack([1.0 - positive.sum(axis=1, keepdims=True), positive])
+
+
+def pulearn_with(name: str) -> Callable[[Problem, object, int], Answer]:
+    """One of pulearn's classifiers, for one positive class; its "probabilities" cut at 1."""
+
+    def method(problem: Problem, model: object, seed: int) -> Answer:
+        if problem.task != "PU":
+            raise UnsuitedError
+        import pulearn
+
+        options = {"random_state": seed} if name == "BaggingPuClassifier" else {}
+        pu = getattr(pulearn, name)(clone(model), **options)
+        pu.fit(problem.X, np.where(codes_of(problem) == 1, 1, 0))
+        return Answer(*(_cut(pu.predict_proba(X)) for X in (problem.X_test, problem.X)))
+
+    return method
+
+
+def _cut(proba: np.ndarray) -> np.ndarray:
+    positive = np.clip(np.asarray(proba)[:, 1], 0.0, 1.0)
+    return np.column_stack([1.0 - positive, positive])
+
+
+def clean_learning(problem: Problem, model: object, seed: int) -> Answer:
+    """cleanlab: prune rows that look wrong, then train; unlabelled is negative, or left out."""
+    from cleanlab.classification import CleanLearning
+
+    codes = codes_of(problem)
+    rows = np.flatnonzero(codes >= 0)
+    kinds, target = np.unique(codes[rows], return_inverse=True)
+    learner = CleanLearning(clone(model), seed=seed, cv_n_folds=min(5, np.bincount(target).min()))
+    learner.fit(problem.X[rows], target)
+    return Answer(
+        *(spread(problem, kinds, learner.predict_proba(X)) for X in (problem.X_test, problem.X))
+    )
+
+
+def self_training(problem: Problem, model: object, seed: int) -> Answer:
+    """scikit-learn's self-training, for rows without a label."""
+    if problem.one_sided or problem.labelled.all():
+        raise UnsuitedError
+    learner = SelfTrainingClassifier(clone(model)).fit(problem.X, codes_of(problem))
+    kinds = learner.classes_
+    return Answer(
+        *(spread(problem, kinds, learner.predict_proba(X)) for X in (problem.X_test, problem.X))
+    )
+
+
+def label_spreading(problem: Problem, model: object, seed: int) -> Answer:
+    """scikit-learn's label spreading over nearest neighbours; it has its own model."""
+    if problem.one_sided or problem.labelled.all():
+        raise UnsuitedError
+    sparse = not isinstance(problem.X, np.ndarray)
+    scale = MaxAbsScaler() if sparse else StandardScaler()
+    learner = make_pipeline(scale, LabelSpreading(kernel="knn", max_iter=200))
+    learner.fit(problem.X, codes_of(problem))
+    kinds = learner.classes_
+    parts = [learner.predict_proba(X) for X in (problem.X_test, problem.X)]
+    # Rows that no label reaches have none: they are anything.
+    parts = [np.where(np.isfinite(p).all(axis=1, keepdims=True), p, 1 / p.shape[1]) for p in parts]
+    return Answer(*(spread(problem, kinds, p) for p in parts))
+
+
+def ours(**options: object) -> Callable[[Problem, object, int], Answer]:
+    """DecouplingClassifier with only the task named, or with ``options``."""
+
+    def method(problem: Problem, model: object, seed: int) -> Answer:
+        mixed = {"noise": 0.2} if problem.task == "multi-PU noise" and options.get("told") else {}
+        chosen = {k: v for k, v in options.items() if k != "told"}
+        clf = DecouplingClassifier(
+            clone(model), task=TASK[problem.task], negative=NEGATIVE, random_state=seed,
+            **chosen, **mixed,
+        ).fit(problem.X, problem.given)  # fmt: skip
+        test = clf.predict_proba(problem.X_test)
+        return Answer(test, clf.label_conditional_proba_, clf.transitions_)
+
+    return method
+
+
+def inverse(problem: Problem, model: object, seed: int) -> Answer:
+    """p(label | x) times the pseudo-inverse of the true T: it has seen the truth."""
+    T = problem.transitions
+    unlabelled = T.shape[1] > len(problem.names) - problem.one_sided
+    given = [None] * unlabelled + [c for c in problem.names.tolist() if c != NEGATIVE]
+    codes = np.array([given.index(label) for label in problem.given])
+    answers = []
+    for fit in _folds(codes, seed):
+        fitted = clone(model).fit(problem.X[fit], codes[fit])
+        for X in (problem.X_test, problem.X):
+            proba = np.zeros((X.shape[0], len(given)))
+            proba[:, fitted.classes_] = fitted.predict_proba(X)
+            answers.append(proba)
+    parts = [np.mean(answers[k::2], axis=0) @ np.linalg.pinv(T) for k in (0, 1)]
+    parts = [np.clip(p, 1e-6, None) for p in parts]
+    return Answer(*(p / p.sum(axis=1, keepdims=True) for p in parts), T)
+
+
+def true_labels(problem: Problem, model: object, seed: int) -> Answer:
+    """The ceiling: every true class is known."""
+    codes = np.searchsorted(problem.names, problem.classes)
+    return _fitted(problem, model, np.arange(len(codes)), codes)
+
+
+METHODS = {
+    "naive": naive,
+    "naive, 5 folds": naive_folds,
+    "Elkan-Noto": elkan_noto,
+    "pulearn Elkan-Noto": pulearn_with("ElkanotoPuClassifier"),
+    "pulearn bagging": pulearn_with("BaggingPuClassifier"),
+    "cleanlab": clean_learning,
+    "self-training": self_training,
+    "label spreading": label_spreading,
+    "decoupling": ours(),
+    "paper": ours(evidence=1.0, expected_log="taylor", rounds=0, cv=None, calibrate=False),
+    "true T inverted": inverse,
+    "true labels": true_labels,
+}
+# These have seen what nobody has: they do not compete.
+INFORMED = ("true T inverted", "true labels")
+FAMILIES = sorted(set(FAMILY.values()))

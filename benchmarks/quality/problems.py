@@ -1,0 +1,201 @@
+"""Data sets, and how their clean classes become imperfect labels."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
+from decoupling import TransitionPrior
+from decoupling.datasets import give_labels, load_fashion_mnist
+
+# Name of the class that is never labelled in the one-sided tasks.
+NEGATIVE = -1
+# Every class that can be labelled has at least so many labels.
+LEAST = 3
+# Of the members of a class that can be labelled, so many are, where not all are.
+LABELLED = {"semi 1%": 0.01, "semi 10%": 0.1, "PU": 0.2, "multi-PU": 0.2, "multi-PU noise": 0.2}
+WRONG = {"noise 20%": 0.2, "noise 40%": 0.4, "multi-PU noise": 0.2}
+TASKS = (
+    "semi 1%", "semi 10%", "noise 20%", "noise 40%", "class-conditional",
+    "PU", "multi-PU", "multi-PU noise",
+)  # fmt: skip
+FAMILY = {
+    "semi 1%": "semi-supervised", "semi 10%": "semi-supervised",
+    "noise 20%": "noisy", "noise 40%": "noisy", "class-conditional": "noisy",
+    "PU": "one-sided", "multi-PU": "one-sided", "multi-PU noise": "one-sided",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Data:
+    """A data set: how it is loaded, split and made one-sided.
+
+    Attributes
+    ----------
+    load : callable
+        Returns X and the classes.
+    n_train : int
+        Rows to learn from; of the others at most 5,000 test.
+    group : {"tune", "confirm"}
+        Whether defaults were chosen with its scores in view.
+    positives : tuple of int
+        Classes that are labelled in the one-sided tasks; the first alone in "PU".
+    """
+
+    load: Callable[[], tuple[np.ndarray, np.ndarray]]
+    n_train: int
+    group: str
+    positives: tuple[int, ...]
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Tasks that make sense: several positives need a further class."""
+        several = len(self.positives) > 1
+        return tuple(task for task in TASKS if several or not task.startswith("multi"))
+
+
+def normals(n_rows: int = 6_000) -> tuple[np.ndarray, np.ndarray]:
+    """Five overlapping normals of unequal size and shape in eight dimensions."""
+    rng = np.random.default_rng(0)
+    y = rng.choice(5, n_rows, p=[0.35, 0.25, 0.2, 0.13, 0.07])
+    centre = rng.normal(0.0, 1.3, (5, 8))
+    shape = rng.normal(0.0, 0.6, (5, 8, 8)) + np.eye(8)
+    return centre[y] + np.einsum("nd,nde->ne", rng.normal(size=(n_rows, 8)), shape[y]), y
+
+
+def texts(n_rows: int = 4_000) -> tuple[sp.csr_array, np.ndarray]:
+    """Counts of 800 words in short texts on six subjects that share most of their words."""
+    rng = np.random.default_rng(1)
+    y = rng.choice(6, n_rows, p=[0.3, 0.2, 0.2, 0.12, 0.1, 0.08])
+    common = rng.dirichlet(np.full(800, 0.1))
+    own = rng.dirichlet(np.full(800, 0.02), 6)
+    words = 0.75 * common + 0.25 * own
+    length = rng.poisson(40, n_rows) + 5
+    return sp.csr_array(rng.multinomial(length, words[y]).astype(float)), y
+
+
+@cache
+def fashion() -> tuple[np.ndarray, np.ndarray]:
+    """Fashion MNIST, the first 15,000 pictures by 50 principal components."""
+    X, y = load_fashion_mnist()
+    return PCA(50, random_state=0).fit_transform(X[:15_000]), y[:15_000]
+
+
+def _bundled(load: Callable[..., tuple[np.ndarray, np.ndarray]]) -> Callable[[], object]:
+    return lambda: load(return_X_y=True)
+
+
+DATA = {
+    "digits": Data(_bundled(load_digits), 1200, "tune", (3, 2, 6)),
+    "wine": Data(_bundled(load_wine), 120, "tune", (1, 0)),
+    "breast cancer": Data(_bundled(load_breast_cancer), 380, "tune", (0,)),
+    "normals": Data(normals, 2000, "confirm", (2, 0, 1)),
+    "texts": Data(texts, 2000, "confirm", (1, 2, 3)),
+    "fashion": Data(fashion, 10_000, "confirm", (1, 2, 6)),
+}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows with labels to learn from, their true classes, and rows to test on.
+
+    Attributes
+    ----------
+    given : array of object (N,)
+        Labels; None is unlabelled.
+    transitions : array (C, S)
+        The T that they were drawn with, column 0 unlabelled where there are such rows.
+    """
+
+    task: str
+    X: np.ndarray
+    given: np.ndarray
+    classes: np.ndarray
+    X_test: np.ndarray
+    classes_test: np.ndarray
+    transitions: np.ndarray
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether a class is never labelled."""
+        return FAMILY[self.task] == "one-sided"
+
+    @property
+    def names(self) -> np.ndarray:
+        """All classes in order, (C,)."""
+        return np.unique(self.classes)
+
+    @property
+    def labelled(self) -> np.ndarray:
+        """Which rows carry a label."""
+        return np.array([label is not None for label in self.given])
+
+
+def draw(name: str, task: str, seed: int) -> Problem:
+    """Split a data set, and label its training rows as the task has it."""
+    data = DATA[name]
+    X, y = data.load()
+    if FAMILY[task] == "one-sided":
+        positives = data.positives[:1] if task == "PU" else data.positives
+        y = np.where(np.isin(y, positives), y, NEGATIVE)
+    X, X_test, y, y_test = train_test_split(
+        X, y, train_size=data.n_train, random_state=seed, stratify=y
+    )
+    rng = np.random.default_rng(seed)
+    can = [c for c in np.unique(y) if c != NEGATIVE]
+    given = np.full(len(y), None, dtype=object)
+    rows = np.concatenate([_some(rng, np.flatnonzero(y == c), LABELLED.get(task)) for c in can])
+    noise = _noise(task, len(can))
+    prior = TransitionPrior.class_conditional_noise(can, noise)
+    given[rows] = give_labels(y[rows], prior, rng)
+    return Problem(
+        task, X, given, y, X_test[:5000], y_test[:5000], _transitions(y, rows, can, noise)
+    )
+
+
+def _some(rng: np.random.Generator, rows: np.ndarray, share: float | None) -> np.ndarray:
+    """A share of these rows, at least a few; all if None."""
+    if share is None:
+        return rows
+    return rng.permutation(rows)[: max(LEAST, round(share * len(rows)))]
+
+
+def _noise(task: str, n_classes: int) -> np.ndarray:
+    """p(label | class, labelled), (C, C)."""
+    wrong = WRONG.get(task, 0.0)
+    noise = np.full((n_classes, n_classes), wrong / max(n_classes - 1, 1))
+    if task == "class-conditional":  # 30% of every class but the first goes to the one before it
+        noise = 0.3 * np.eye(n_classes, k=-1)
+    np.fill_diagonal(noise, 0.0)
+    np.fill_diagonal(noise, 1.0 - noise.sum(axis=1))
+    return noise
+
+
+def _transitions(y: np.ndarray, rows: np.ndarray, can: list, noise: np.ndarray) -> np.ndarray:
+    """p(label | class) as drawn, (C, S); column 0 is unlabelled if any row is."""
+    names = np.unique(y)
+    out = np.zeros((len(names), 1 + len(can)))
+    for c, name in enumerate(names):
+        rate = np.mean(y[rows] == name) * len(rows) / np.sum(y == name)
+        out[c, 0] = 1.0 - rate
+        if name in can:
+            out[c, 1:] = rate * noise[can.index(name)]
+    return out[:, 1:] if len(rows) == len(y) else out
+
+
+def classifier(kind: str, X: object) -> object:
+    """Return the classifier that all methods are given: "logistic" or "boosting"."""
+    if kind == "logistic":
+        scale = MaxAbsScaler() if sp.issparse(X) else StandardScaler()
+        return make_pipeline(scale, LogisticRegression(max_iter=1000))
+    trees = HistGradientBoostingClassifier(max_iter=30, early_stopping=False, random_state=0)
+    return make_pipeline(TruncatedSVD(50, random_state=0), trees) if sp.issparse(X) else trees
