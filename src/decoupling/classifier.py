@@ -413,6 +413,8 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if not isinstance(self.evidence, str):
             check_evidence("evidence", self.evidence)
         self._expected_shares()
+        if isinstance(self.class_prior, ClassPrior):
+            self.class_prior.start(self.task_.classes)
         if not counts[self.observed_.labelled].any():
             raise ValueError("sample_weight is 0 for every labelled row: no label is left.")
         task = self.task_
@@ -541,9 +543,9 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _retrain(
         self, training: Training, X: Any, codes: IntArray, counts: FloatArray
     ) -> Retrained | None:
-        """Rounds of retraining, unless the labels are as good as classes."""
+        """Rounds of retraining, unless every row has its class as its label."""
         folds = self.label_model_.folds
-        as_good = self.task_.clean and self.task_.complete
+        as_good = self.task_.clean and self.task_.complete and not self.task_.has_unlabelled
         if self.rounds == 0 or not folds or as_good:
             return None
         self._say(f"{self.rounds} rounds of retraining")

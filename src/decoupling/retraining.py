@@ -22,9 +22,9 @@ from decoupling.inference.posterior import label_conditional
 from decoupling.label_model import tempered
 from decoupling.transitions.tasks import Task
 
-# Unlabelled rows take part if the probability of a class is at least this. Less is asked where some
-# class has no label of its own: it learns from unlabelled rows alone.
-_SURE: Final = 0.95
+# Unlabelled rows take part if the probability of a class is at least this; a little more where some
+# class has no label of its own and learns from unlabelled rows alone.
+_SURE: Final = 0.75
 _SURE_WITHOUT_LABEL: Final = 0.8
 # A class with less weight than this gets its most probable rows besides.
 _FEWEST: Final = 10.0
@@ -111,9 +111,10 @@ def training_weights(
     """How much each row counts as a member of each class, (N, C).
 
     Of the rows that carry a class's label as many are kept as surely belong to it, the most
-    probable ones: their expected number less its standard deviation. Unlabelled rows count by their
-    probabilities if one of them is large enough. A class that is left with almost nothing gets its
-    most probable other rows.
+    probable ones: their expected number less its standard deviation. Unlabelled rows count as
+    members of their most probable class if its probability is large enough: as parts of several
+    they would teach the classifier to stay as undecided as it is. A class that is left with almost
+    nothing gets its most probable other rows.
     """
     trust = np.zeros_like(conditional)
     for c, own in enumerate(task.own):
@@ -125,7 +126,8 @@ def training_weights(
     if task.has_unlabelled and with_unlabelled:
         least = _SURE if task.complete else _SURE_WITHOUT_LABEL
         sure = (codes == 0) & (conditional.max(axis=1) >= least)
-        trust[sure] = conditional[sure] * weight[sure, None]
+        rows = np.flatnonzero(sure)
+        trust[rows, conditional[rows].argmax(axis=1)] = weight[rows]
     return np.maximum(trust, _rescued(task, trust, conditional, codes, weight))
 
 

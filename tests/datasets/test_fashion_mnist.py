@@ -33,7 +33,13 @@ def test_missing_and_broken_files(tmp_path):
     write(tmp_path / "train-labels-idx1-ubyte.gz", np.zeros(3))
     with pytest.raises(ValueError, match="2 pictures, but 3 classes"):
         load_fashion_mnist(folder=tmp_path)
-    with gzip.open(tmp_path / "train-images-idx3-ubyte.gz", "wb") as file:
-        file.write(bytes([0, 0, 8, 1]) + struct.pack(">I", 9) + b"12")
-    with pytest.raises(ValueError, match="not a whole IDX file"):
-        load_fashion_mnist(folder=tmp_path)
+    for broken in (
+        bytes([0, 0, 8, 1]) + struct.pack(">I", 9) + b"12",
+        b"",
+        b"abcdefgh",
+        b"\0\0\x08",
+    ):
+        with gzip.open(tmp_path / "train-images-idx3-ubyte.gz", "wb") as file:
+            file.write(broken)
+        with pytest.raises(ValueError, match="not a whole IDX file"):
+            load_fashion_mnist(folder=tmp_path)

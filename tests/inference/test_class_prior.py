@@ -59,6 +59,12 @@ def test_default_is_highest_at_symmetry_with_mass_one():
         (lambda: ClassPrior.known([1.0, 0.0]), "gamma: 0 at row 1 is not positive"),
         (lambda: ClassPrior.symmetric(0), "mass must be a positive, finite number; got 0"),
         (lambda: ClassPrior.symmetric("much"), "mass must be a positive"),
+        (lambda: ClassPrior.symmetric(True), "finite number; got True"),
+        (lambda: ClassPrior.proportions({"a": 0.5, "b": 0.6}), "their sum is 1.1"),
+        (lambda: ClassPrior.proportions([1.0, 0.0]), "shares must be positive"),
+        (lambda: ClassPrior.learned([np.inf, 1.0]), "rate: inf at row 0 is not finite"),
+        (lambda: ClassPrior.learned([1.0, np.nan]), "rate: nan at row 1 is not finite"),
+        (lambda: ClassPrior.learned(np.log(2.0) + 1e-12).start((0, 1)), "it is 1. Raise"),
         (lambda: ClassPrior.proportions([0.5, 0.6]), "shares must sum to 1; their sum is 1.1"),
         (lambda: ClassPrior.learned(eta=-1), "eta must be a finite number, 0 or more; got -1"),
         (lambda: ClassPrior.learned(eta=0), "no default rate"),
@@ -134,7 +140,7 @@ def test_steps_end_where_the_gradient_is_none(shares, n_rows):
 
 
 def test_without_draws_it_is_exponential():
-    q = GammaPosterior.start(DirP(np.array([2.0, 0.5]), 0.0), None)
+    q = GammaPosterior.start(DirP(np.array([2.0, 0.5]), 0.0), None).raised(np.zeros(2), 0.0)
     np.testing.assert_allclose(q.shape, 1.0, rtol=1e-6)
     np.testing.assert_allclose(q.mean, [0.5, 2.0], rtol=1e-6)
     # It is the prior itself: prior and entropy cancel, with the constant.
@@ -252,6 +258,27 @@ def test_warm_start_goes_on_with_gamma():
     second = infer(proba, CLEAN[2], warm_start=first, **options)
     assert second.trace.n_iter <= 4 < first.trace.n_iter
     np.testing.assert_allclose(second.class_prior, first.class_prior, rtol=1e-2)
+
+
+@pytest.mark.parametrize("options", [{"eta": 1e-6}, {"rate": np.log(3) + 1e-5}])
+def test_vague_priors_find_the_same(options):
+    prior = ClassPrior.learned(**options)
+    proba = draw(0, [0.5, 0.3, 0.7], n_rows=200)
+    found = infer(proba, CLEAN[3], class_prior=prior, evidence=20.0)
+    usual = infer(proba, CLEAN[3], class_prior=ClassPrior.learned(), evidence=20.0)
+    np.testing.assert_allclose(found.class_prior, usual.class_prior, rtol=0.1)
+
+
+@pytest.mark.parametrize("optimiser", ["natural", "l-bfgs"])
+def test_an_unsupported_class_under_both_optimisers(optimiser):
+    proba = np.column_stack([draw(5, [0.5, 0.5], 100), np.zeros(100)])
+    with pytest.warns(UserWarning, match="No row has 2"):
+        posterior = infer(
+            proba, CLEAN[3], class_prior=ClassPrior.learned(), evidence=20.0, optimiser=optimiser,
+            max_iter=2000,
+        )  # fmt: skip
+    np.testing.assert_allclose(posterior.class_prior[:2], 0.5, rtol=0.3)
+    assert posterior.class_prior[2] < 0.02
 
 
 # Degenerate cases

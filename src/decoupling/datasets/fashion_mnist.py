@@ -53,9 +53,10 @@ def _read(path: Path) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
         )
     with gzip.open(path) as file:
         data = file.read()
-    kind, n_axes = data[2], data[3]
-    shape = struct.unpack(f">{n_axes}I", data[4 : 4 + 4 * n_axes])
-    values = np.frombuffer(data, dtype=np.uint8, offset=4 + 4 * n_axes)
-    if kind != _UNSIGNED_BYTES or values.size != np.prod(shape):
+    whole = len(data) > 3 and data[:3] == bytes([0, 0, _UNSIGNED_BYTES])
+    begin = 4 + 4 * data[3] if whole else 0
+    whole = whole and len(data) >= begin
+    shape = struct.unpack(f">{data[3]}I", data[4:begin]) if whole else ()
+    if not whole or len(data) - begin != np.prod(shape):
         raise ValueError(f"{path} is not a whole IDX file of bytes.")
-    return values.reshape(shape)
+    return np.frombuffer(data, dtype=np.uint8, offset=begin).reshape(shape)

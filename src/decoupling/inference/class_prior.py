@@ -13,7 +13,7 @@ from scipy.linalg import eigh
 from scipy.special import psi
 
 from decoupling._typing import FloatArray, IntArray
-from decoupling._validation import as_float, check_positive, frozen
+from decoupling._validation import as_float, check_positive, first_offence, frozen
 from decoupling.inference import dirichlet, elbo, gamma
 from decoupling.inference.conjugate import DirP, solve_less_rank_one
 from decoupling.inference.elbo import Terms
@@ -27,6 +27,8 @@ _ROUNDING: Final = 1e-14
 # Steps are so much longer than to where the rows at hand would have gamma; twice as long would be
 # too far.
 _BEYOND: Final = 0.9
+# The share of gamma below which a class does not matter.
+_MATTERS: Final = 1e-3
 # A step changes a mean or a shape at most by this factor.
 _FACTOR: Final = 10.0
 
@@ -105,7 +107,8 @@ class ClassPrior:
         Parameters
         ----------
         rate : float or array-like (C,), optional
-            lambda. By default such that the prior is highest at a symmetric gamma of mass 1.
+            lambda. By default such that the prior is highest at a symmetric gamma of mass 1; for
+            it to be highest at g pass ``eta * (psi(g.sum()) - psi(g))``, with scipy's ``psi``.
         eta : float
             Number of rows that the prior is worth.
         shares : array-like (C,) or mapping, optional
@@ -116,7 +119,11 @@ class ClassPrior:
             raise ValueError(f"eta must be a finite number, 0 or more; got {eta!r}.")
         if rate is None and eta == 0:
             raise ValueError("With eta = 0 there is no default rate: give one, above 0.")
-        rates = None if rate is None else frozen(as_float("rate", np.atleast_1d(rate), ndim=1))
+        rates = None if rate is None else as_float("rate", np.atleast_1d(rate), ndim=1)
+        if rates is not None:
+            advice = "It is lambda: finite, and for gamma to be about g, eta (psi(sum g) - psi(g))."
+            first_offence("rate", rates, ~np.isfinite(rates), "not finite", advice)
+            rates = frozen(rates)
         return cls("learned", None if shares is None else _shares(shares), None, rates, float(eta))
 
     def start(self, classes: tuple[Hashable, ...]) -> KnownGamma | GammaPosterior:
@@ -193,17 +200,15 @@ class GammaPosterior:
 
     @classmethod
     def start(cls, prior: DirP, shares: FloatArray | None) -> GammaPosterior:
-        """At the highest point of the prior, or near it."""
+        """At mass 1 with classes alike, wherever the prior is: a vague one is far out."""
         n_classes = len(prior.rate)
-        mode = prior.mode() if prior.mode().any() else 1.0 / prior.rate
         if shares is None:
-            factor, share, location = np.arange(n_classes), np.ones(n_classes), mode
+            factor, share = np.arange(n_classes), np.ones(n_classes)
         else:
             factor, share = np.zeros(n_classes, dtype=int), shares
-            location = mode.sum(keepdims=True)
-        still = np.zeros(len(location))
-        begin = cls(prior, np.ones(len(location)), location, factor, share, still)
-        return begin.raised(np.zeros(n_classes), 0.0)
+        n_factors = int(factor[-1]) + 1
+        location, shape = np.full(n_factors, 1.0 / n_factors), np.ones(n_factors)
+        return cls(prior, shape, location, factor, share, np.zeros(n_factors))
 
     def resumed(self, other: KnownGamma | GammaPosterior) -> GammaPosterior:
         """Q(gamma) where another run ended, if it learned gamma in the same way."""
@@ -287,9 +292,12 @@ class GammaPosterior:
         return replace(best, heading=step)
 
     def moved_from(self, other: GammaPosterior) -> float:
-        """Largest step of a mean since ``other``, in standard deviations given the rows."""
+        """Largest step of a mean since ``other``, in standard deviations given the rows.
+
+        Of classes that matter: the way of one that nothing supports, to 0, is long.
+        """
         step = np.abs(np.log(self.location / other.location)) * np.sqrt(self.shape)
-        return float(step.max())
+        return float(step[self.location > _MATTERS * self.location.sum()].max())
 
     def covariance(self, log_slope: FloatArray, n_rows: float) -> FloatArray:
         """Covariance of gamma once the rows have followed it, (C, C).
@@ -357,26 +365,29 @@ def _shares(
     shares: ArrayLike | Mapping[Hashable, float],
 ) -> FloatArray | Mapping[Hashable, float]:
     if isinstance(shares, Mapping):
+        _check_shares(np.array([float(share) for share in shares.values()]))
         return dict(shares)
-    values = frozen(check_positive("shares", shares, ndim=1))
+    values = frozen(as_float("shares", shares, ndim=1))
+    _check_shares(values)
+    return values
+
+
+def _check_shares(values: FloatArray) -> None:
+    if not (np.isfinite(values) & (values > 0)).all():
+        raise ValueError(f"shares must be positive; got {values.tolist()}.")
     if abs(values.sum() - 1.0) > 1e-6:
         raise ValueError(f"shares must sum to 1; their sum is {values.sum():.6g}.")
-    return values
 
 
 def _by_class(
     shares: FloatArray | Mapping[Hashable, float], classes: tuple[Hashable, ...]
 ) -> FloatArray:
     values = check_rates("shares", shares, classes)
-    if not (values > 0).all() or abs(values.sum() - 1.0) > 1e-6:
-        raise ValueError(
-            f"shares must be positive and sum to 1; their sum is {values.sum():.6g}, the least of "
-            f"them {values.min():.6g}."
-        )
     return frozen(values / values.sum())
 
 
 def _positive_number(name: str, value: float) -> float:
-    if not (isinstance(value, Real) and np.isfinite(value) and value > 0):
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not (number and np.isfinite(value) and value > 0):
         raise ValueError(f"{name} must be a positive, finite number; got {value!r}.")
     return float(value)

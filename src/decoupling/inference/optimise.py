@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import cycle
 from typing import Any, Final
 
@@ -15,9 +15,8 @@ from decoupling._typing import FloatArray
 from decoupling._validation import frozen, warn_user
 from decoupling.inference import elbo, steps
 from decoupling.inference.blocks import BlockMap
-from decoupling.inference.class_prior import GammaPosterior, KnownGamma
+from decoupling.inference.class_prior import KnownGamma
 from decoupling.inference.elbo import Terms
-from decoupling.inference.gamma import SMALLEST_SHAPE
 from decoupling.inference.method import CoordinateMethod
 from decoupling.inference.steps import Problem, State
 
@@ -190,47 +189,35 @@ def lbfgs_ascent(
 ) -> None:
     """L-BFGS in the logarithms of all concentrations; updates ``state``.
 
-    Holds about twenty copies of the class concentrations.
+    Holds about twenty copies of the class concentrations. q(gamma) follows every trial.
     """
-    shape, n_rows = state.class_concentration.shape, problem.n_rows
+    shape = state.class_concentration.shape
     start, prior = state.transitions, problem.transition_prior
     free = (prior.parameters > 0) & ~prior.known[:, None] & learn_transitions
-    begin = np.log(np.concatenate([state.class_concentration.ravel(), start.parameters[free]]))
-    ends = np.cumsum([shape[0] * shape[1], np.count_nonzero(free)])
-    if isinstance(state.class_prior, GammaPosterior):
-        own = [state.class_prior.shape, state.class_prior.location]
-        begin = np.concatenate([begin, np.log(np.concatenate(own))])
     latest: dict[bytes, Terms] = {}
 
     def unpack(variables: FloatArray) -> State:
-        classes, transitions, own = np.split(np.exp(variables), ends)
+        classes, transitions = np.split(np.exp(variables), [shape[0] * shape[1]])
         parameters = start.parameters.copy()
         parameters[free] = transitions
-        class_prior = state.class_prior
-        if isinstance(class_prior, GammaPosterior):
-            own_shape, location = np.split(own, 2)
-            own_shape = np.maximum(own_shape, SMALLEST_SHAPE)
-            class_prior = replace(class_prior, shape=own_shape, location=location)
-        return State(classes.reshape(shape), start.replace(parameters), class_prior)
+        trial = State(classes.reshape(shape), start.replace(parameters), state.class_prior)
+        steps.suit_class_prior(problem, trial, blocks)
+        return trial
 
     # The line search may try steps that are far too long; they come out as lower, not as warnings.
+    # Where q(gamma) is best the bound does not change with it: its gradient is that of the others.
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def objective(variables: FloatArray) -> tuple[float, FloatArray]:
         trial = unpack(variables)
         terms, by_class, by_transition = total_gradient(problem, trial, blocks)
-        gradient = [
-            (by_class * trial.class_concentration).ravel(),
-            (by_transition * trial.transitions.parameters)[free],
-        ]
-        if isinstance(trial.class_prior, GammaPosterior):
-            log_sum = steps.class_log_sum(problem, trial, blocks)
-            by_shape, by_location = trial.class_prior.gradient(log_sum, n_rows)
-            gradient += [
-                by_shape * trial.class_prior.shape,
-                by_location * trial.class_prior.location,
+        gradient = np.concatenate(
+            [
+                (by_class * trial.class_concentration).ravel(),
+                (by_transition * trial.transitions.parameters)[free],
             ]
+        )
         latest[variables.tobytes()] = terms
-        return -terms.elbo, -np.concatenate(gradient)
+        return -terms.elbo, -gradient
 
     def watch(intermediate_result: Any) -> None:
         terms = latest[intermediate_result.x.tobytes()]
@@ -238,6 +225,7 @@ def lbfgs_ascent(
         if monitor.stop(terms):
             raise StopIteration
 
+    begin = np.log(np.concatenate([state.class_concentration.ravel(), start.parameters[free]]))
     value, _ = objective(begin)
     if not monitor.stop(latest[begin.tobytes()]):
         found = minimize(

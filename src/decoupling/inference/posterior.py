@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Real
 
 import numpy as np
 from numpy.random import Generator, RandomState
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv, ndtri
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from decoupling._typing import AnyArray, FloatArray, IntArray
@@ -25,12 +28,17 @@ from decoupling.inference.blocks import BlockMap
 from decoupling.inference.class_prior import GammaPosterior, KnownGamma
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.optimise import Callback, Trace, ascend
-from decoupling.inference.response import Response, RowSample, evenly, respond
+from decoupling.inference.response import RowSample, pick_rows, respond
 from decoupling.inference.start import first_state, warm_state
-from decoupling.inference.steps import Problem, default_block_size
+from decoupling.inference.steps import Problem, State, default_block_size
+from decoupling.inference.uncertainty import Uncertainty, uncertainty
 
 # Something to divide by.
 _TINY = 1e-12
+# Iterations in which rows settle before their slopes are taken.
+_SETTLING = 200
+# Intervals of gamma reach at most so far, in ln gamma.
+_WIDEST = 300.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +71,17 @@ class Posterior:
     # How many equal rows each row stood for, () or (N,), and some of the rows.
     _row_counts: FloatArray
     _sample: RowSample
-    # q(T) in the units of the evidence, and what to multiply its concentrations with to report it,
-    # () or (C, 1).
+    # q(T) and p(T) in the units of the evidence, what to multiply both with to report them, how
+    # much of the prior to report, (C, 1), and whether T was learned at all.
     _transitions: DirichletRows
-    _reported_share: FloatArray
+    _transition_prior: DirichletRows
+    _reported_share: float
+    _prior_share: FloatArray
+    _learned: bool
     _method: str
     _order: int
+    # Where T was learned, if these are other rows.
+    _parent: Posterior | None = None
 
     @property
     def transition_concentration(self) -> FloatArray:
@@ -90,12 +103,24 @@ class Posterior:
     def transition_interval(self, level: float = 0.9) -> tuple[FloatArray, FloatArray]:
         """Lower and upper ends of credible intervals for T, each (C, S).
 
-        Equal tails of the Beta marginals. A known or impossible transition is its own interval.
+        Equal tails of Beta distributions with the mean of q(T), and with its variance once the
+        classes of the rows may move with T: what labels alone cannot tell, they do not narrow. A
+        known or impossible transition is its own interval.
         """
+        if self._parent is not None:
+            return self._parent.transition_interval(level)
         reported = self._reported()
-        lower, upper = _beta_interval(reported.parameters, level)
-        known, mean = reported.known[:, None], reported.mean()
-        return np.where(known, mean, lower), np.where(known, mean, upper)
+        mean, sure = reported.mean(), reported.known[:, None]
+        total = reported.parameters.sum(axis=1, keepdims=True)
+        total = (total + 1.0) / self._uncertainty.inflation - 1.0
+        total = np.maximum(total, self._prior_total()[:, None])
+        lower, upper = _beta_interval(
+            np.stack([mean, 1.0 - mean], axis=-1) * total[..., None], level
+        )
+        return (
+            np.where(sure, mean, np.minimum(lower[..., 0], mean)),
+            np.where(sure, mean, np.maximum(upper[..., 0], mean)),
+        )
 
     def class_interval(self, level: float = 0.9) -> tuple[FloatArray, FloatArray]:
         """Lower and upper ends of credible intervals for p(class | x), each (N, C)."""
@@ -110,11 +135,11 @@ class Posterior:
     def class_balance_interval(self, level: float = 0.9) -> tuple[FloatArray, FloatArray]:
         """Lower and upper ends of credible intervals for the share of each class, each (C,).
 
-        The share among these rows, from what each row may be and from how all rows together would
-        move with T and gamma, to first order. Labels alone tie the
-        share of a class to the rate at which it is labelled: twice the members at half the rate
-        look the same. So the interval is as wide as that of the rate, and where nothing but the
-        prior speaks of the rate, neither does anything else.
+        The share of these rows that belong to a class, not of a population: from what each row may
+        be, and from how all rows together would move with T and gamma, to first order. Labels alone
+        tie the share of a class to the rate at which it is labelled: twice the members at half the
+        rate look the same. So the interval is as wide as that of the rate, and where nothing but
+        the prior speaks of the rate, neither does anything else.
 
         Examples
         --------
@@ -128,18 +153,8 @@ class Posterior:
         True
         """
         _check_level(level)
-        response = self._response()
-        variance = np.einsum(
-            "cks,ksr,ckr->c",
-            response.mean_by_transitions,
-            self._transition_covariance(),
-            response.mean_by_transitions,
-            optimize=True,
-        )
-        gamma = self._class_prior_covariance(response)
-        variance += np.einsum("ck,kl,cl->c", response.mean_by_gamma, gamma, response.mean_by_gamma)
         share, mean = self._sample.share, dirichlet.mean(self._sample.concentration)
-        variance += share @ (mean * (1.0 - mean)) / self._n_rows
+        variance = self._uncertainty.balance + share @ (mean * (1.0 - mean)) / self._n_rows
         balance = self.class_balance
         # A Beta distribution of this mean and variance; the mean is not left out of the interval.
         total = np.maximum(balance * (1.0 - balance) / np.maximum(variance, _TINY) - 1.0, _TINY)
@@ -157,8 +172,8 @@ class Posterior:
         _check_level(level)
         if isinstance(self._class_prior, KnownGamma):
             return self.class_prior.copy(), self.class_prior.copy()
-        spread = np.sqrt(np.diag(self._class_prior_covariance(self._response())))
-        factor = np.exp(ndtri((1.0 + level) / 2.0) * spread / self.class_prior)
+        spread = np.sqrt(np.diag(self._uncertainty.gamma)) / self.class_prior
+        factor = np.exp(np.minimum(ndtri((1.0 + level) / 2.0) * spread, _WIDEST))
         return self.class_prior / factor, self.class_prior * factor
 
     def label_conditional(self, labels: ArrayLike) -> FloatArray:
@@ -187,7 +202,7 @@ class Posterior:
         """Draws of (Y, T) for multiple imputation: arrays (n, N, C) and (n, C, S)."""
         check_count("n", n)
         rng = as_generator(random_state)
-        reported = self._reported()
+        reported = (self._parent or self)._wide_transitions()
         transitions = _draw_dirichlet(reported.parameters, n, rng)
         transitions = np.where(reported.known[:, None], reported.mean(), transitions)
         return _draw_dirichlet(self.class_concentration, n, rng), transitions
@@ -200,7 +215,7 @@ class Posterior:
         max_iter: int = 500,
         tol: float = 1e-12,
     ) -> Posterior:
-        """Posterior of new rows, T as learned.
+        """Posterior of new rows, T and gamma as learned.
 
         Parameters
         ----------
@@ -219,7 +234,7 @@ class Posterior:
         )
         gamma = KnownGamma(self.class_prior)
         problem = make_problem(proba, weight, gamma, self._transitions, self._method, self._order)
-        return solve(
+        answer = solve(
             problem,
             self._transitions,
             classes=self.classes,
@@ -230,38 +245,68 @@ class Posterior:
             max_iter=max_iter,
             tol=tol,
         )
+        return replace(
+            answer,
+            _transition_prior=self._transition_prior,
+            _prior_share=self._prior_share,
+            _parent=self._parent or self,
+        )
 
     @property
     def _n_rows(self) -> float:
         return float(np.broadcast_to(self._row_counts, (len(self.class_concentration),)).sum())
 
-    def _response(self) -> Response:
-        return respond(self._sample, self._transitions.columns(self._transitions.possible_labels))
+    def _wide_transitions(self) -> DirichletRows:
+        """Dirichlet rows of T as wide as the intervals, by the widest entry of each."""
+        reported = self._reported()
+        wide = (reported.total + 1.0) / self._uncertainty.inflation.max(axis=1) - 1.0
+        shrink = np.maximum(wide, self._prior_total()) / reported.total
+        return reported.replace(reported.parameters * shrink[:, None])
 
-    def _transition_covariance(self) -> FloatArray:
-        """Covariance of each row of T, (C, S, S), for the labels that can be seen."""
-        reported = self._reported().columns(self._transitions.possible_labels)
-        mean = reported.mean()
-        spread = np.where(reported.known, 0.0, 1.0 / (1.0 + reported.parameters.sum(axis=1)))
-        own = mean[:, :, None] * np.eye(mean.shape[1]) - mean[:, :, None] * mean[:, None, :]
-        return np.asarray(own * spread[:, None, None])
+    @cached_property
+    def _uncertainty(self) -> Uncertainty:
+        possible = self._transitions.possible_labels
+        seen = self._transitions.columns(possible)
+        told = self._reported() if self._parent is None else self._parent._wide_transitions()
+        return uncertainty(
+            respond(self._settled_sample(seen), seen.expected_log()),
+            told.columns(possible),
+            self._prior_total() if self._parent is None else told.total,
+            self._class_prior,
+            self._n_rows,
+            self._reported_share if self._learned else 0.0,
+        ).over(possible)
 
-    def _class_prior_covariance(self, response: Response) -> FloatArray:
-        """Covariance of gamma, (C, C): given T, and as it follows T."""
-        known = self._class_prior
-        if isinstance(known, KnownGamma):
-            return np.zeros((len(self.classes), len(self.classes)))
-        given = known.covariance(response.log_by_gamma, self._n_rows)
-        follows = np.einsum(
-            "ck,kls->cls", given, self._n_rows * response.log_by_transitions, optimize=True
+    def _settled_sample(self, transitions: DirichletRows) -> RowSample:
+        """Some rows at their fixed points under the bound, where their slopes are known."""
+        weight = self._sample.weight
+        evidence = weight.sum(axis=1)
+        problem = make_problem(
+            weight / evidence[:, None],
+            evidence,
+            KnownGamma(self.class_prior),
+            transitions,
+            "bound",
+            self._order,
         )
-        moved = np.einsum(
-            "cks,ksr,dkr->cd", follows, self._transition_covariance(), follows, optimize=True
-        )
-        return np.asarray(given + moved)
+        concentration = self._sample.concentration.copy()
+        state = State(concentration, transitions, problem.class_prior)
+        with BlockMap(1, 1) as blocks, warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            ascend(
+                problem,
+                state,
+                blocks,
+                optimiser="natural",
+                learn_transitions=False,
+                max_iter=_SETTLING,
+                tol=1e-12,
+                callback=None,
+            )
+        return replace(self._sample, concentration=concentration)
 
     def supported_by(self, rows: ArrayLike) -> Posterior:
-        """The same, with each row of T reported as no surer than so many rows make it, (C,).
+        """The same, with the prior of T reported as worth no more than so many rows, (C,).
 
         For a prior of T that was estimated from these rows themselves: it keeps T in place, but it
         is no second source. Means stay; intervals and draws widen.
@@ -269,14 +314,23 @@ class Posterior:
         Parameters
         ----------
         rows : array-like (C,)
-            Rows behind each row of T; infinity leaves it as it is.
+            Rows behind the prior of each row of T; infinity leaves it as it is.
         """
         support = np.maximum(np.asarray(rows, dtype=np.float64), 1.0)[:, None]
-        total = self._transitions.parameters.sum(axis=1, keepdims=True)
-        return replace(self, _reported_share=np.minimum(self._reported_share, support / total))
+        prior = self._transition_prior.parameters.sum(axis=1, keepdims=True)
+        limit = np.minimum(1.0, support / (prior * self._reported_share))
+        return replace(self, _prior_share=np.minimum(self._prior_share, limit))
 
     def _reported(self) -> DirichletRows:
-        return self._transitions.replace(self._transitions.parameters * self._reported_share)
+        """q(T) with its mean, and as sure as its prior and its rows are to be reported."""
+        counts = self._transitions.total - self._transition_prior.total
+        total = np.maximum(counts * self._reported_share + self._prior_total(), _TINY)
+        return self._transitions.replace(self._transitions.mean() * total[:, None])
+
+    def _prior_total(self) -> FloatArray:
+        """What the prior of each row of T is worth, as reported, (C,)."""
+        share = self._prior_share[:, 0] * self._reported_share
+        return np.asarray(np.maximum(self._transition_prior.total * share, _TINY))
 
 
 def as_generator(
@@ -356,7 +410,7 @@ def solve(
     *,
     classes: tuple[Hashable, ...],
     labels: tuple[Hashable, ...],
-    reported_share: ArrayLike,
+    reported_share: float,
     optimiser: str,
     learn_transitions: bool,
     max_iter: int,
@@ -406,16 +460,21 @@ def solve(
         _row_counts=problem.multiplicity,
         _sample=_sample(problem, state.class_concentration),
         _transitions=DirichletRows(parameters, full_prior.known),
-        _reported_share=np.asarray(reported_share, dtype=np.float64),
+        _transition_prior=full_prior,
+        _reported_share=reported_share,
+        _prior_share=np.ones((len(parameters), 1)),
+        _learned=learn_transitions,
         _method=problem.method,
         _order=problem.order,
     )
 
 
 def _sample(problem: Problem, concentration: FloatArray) -> RowSample:
-    rows = evenly(len(concentration))
-    counts = np.broadcast_to(problem.multiplicity, (len(concentration),))[rows]
-    return RowSample(problem.weight(rows), concentration[rows].copy(), counts / counts.sum())
+    counts = np.broadcast_to(problem.multiplicity, (len(concentration),))
+    rows = pick_rows(counts)
+    return RowSample(
+        problem.weight(rows), concentration[rows].copy(), counts[rows] / counts[rows].sum()
+    )
 
 
 def _check_level(level: float) -> None:

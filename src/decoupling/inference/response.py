@@ -2,35 +2,41 @@ r"""How rows respond to gamma and T: what a factorised posterior leaves out of i
 
 q(Y) q(T) q(gamma) treats each as if the others were known. In truth a higher rate of labelling,
 say, means fewer members of that class among all the rows at once. To first order such shifts follow
-from the fixed point of a row under the bound, :math:`\Pi = \gamma + n(E \ln Y, T)`, where n are the
-expected counts of its classes: with the Fisher matrix :math:`F` of Dir(Pi) and
-:math:`M = \partial n / \partial E \ln Y`,
+from the fixed point of a row under the bound, :math:`\Pi = \gamma + n(E \ln Y, \ln T)`, where n are
+the expected counts of its classes: with the Fisher matrix :math:`F` of Dir(Pi),
+:math:`M = \partial n / \partial E \ln Y` and :math:`D = \partial n / \partial \ln T`,
 
-.. math:: d E \ln Y = F d\Pi
-    = (F^{-1} - M)^{-1} \Big( d\gamma + \frac{\partial n}{\partial T} dT \Big)
+.. math:: d E \ln Y = F d\Pi = K (d\gamma + D \, d \ln T), \qquad K = (F^{-1} - M)^{-1}
+
+The counts that T is learned from then move as well, by :math:`D^T K D` and by what T itself does to
+them: the part of its information that is missing, since the classes are not known.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from decoupling._typing import FloatArray
+from decoupling._typing import FloatArray, IntArray
 from decoupling.inference import dirichlet
-from decoupling.inference.dirichlet import DirichletRows
 
 # As many rows are enough for averages over rows.
 _ROWS: Final = 2000
-# Rows short of their fixed point, or at a saddle, may seem to respond without bound.
-_STIFFEST: Final = 0.999
+# So many numbers of the largest intermediate array at a time.
+_ENTRIES: Final = 2**21
+# Rows at a saddle may seem to respond without bound.
+_STIFFEST: Final = 0.9999
 _ALMOST_NOTHING: Final = 1e-10
+# Rows that count for less than this share of another count for nothing.
+_NOTHING: Final = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class RowSample:
-    """Some of the rows, evenly spread over all of them.
+    """Some of the rows.
 
     Attributes
     ----------
@@ -55,100 +61,113 @@ class Response:
     ----------
     log_by_gamma : array (C, C)
         Of E[ln Y] to gamma.
-    log_by_transitions : array (C, C, S)
-        Of E[ln Y] to T.
-    mean_by_gamma, mean_by_transitions : arrays (C, C) and (C, C, S)
-        The same of E[Y].
+    log_by_transitions : array (C, C S)
+        Of E[ln Y] to ln T.
+    counts_by_transitions : array (C S, C S)
+        Of the counts of (class, label) to ln T.
+    mean_by_gamma, mean_by_transitions : arrays (C, C) and (C, C S)
+        Of E[Y] to both.
     """
 
     log_by_gamma: FloatArray
     log_by_transitions: FloatArray
+    counts_by_transitions: FloatArray
     mean_by_gamma: FloatArray
     mean_by_transitions: FloatArray
 
+    def __add__(self, other: Response) -> Response:
+        """Sum term by term."""
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return Response(*(a + b for a, b in pairs))
 
-def evenly(n_rows: int) -> slice:
-    """Rows of a sample."""
-    return slice(None, None, -(-n_rows // _ROWS))
+
+def pick_rows(counts: FloatArray) -> IntArray:
+    """Rows of a sample, in order: all that count, or some of them at random, always the same."""
+    rows = np.flatnonzero(counts > _NOTHING * counts.max())
+    if len(rows) <= _ROWS:
+        return rows
+    return np.sort(np.random.default_rng(0).choice(rows, _ROWS, replace=False))
 
 
-def respond(sample: RowSample, transitions: DirichletRows) -> Response:
-    """Response of the average row under the bound, whichever method found q(Y)."""
-    concentration, weight = sample.concentration, sample.weight
-    classes = np.exp(dirichlet.expected_log(concentration))  # (n, C)
-    emits = np.exp(transitions.expected_log())  # (C, S)
+def respond(sample: RowSample, log_transitions: FloatArray) -> Response:
+    """Response of the average row; ``log_transitions`` is E[ln T], (C, S).
+
+    Rows are to stand at their fixed points under the bound.
+    """
+    # Only ratios within a label matter, and the largest must not be rounded to nothing.
+    emits = np.exp(log_transitions - log_transitions.max(axis=0))
+    first, *others = (_respond(sample, emits, rows) for rows in _chunks(sample, emits))
+    return sum(others, first)
+
+
+def _chunks(sample: RowSample, emits: FloatArray) -> Iterator[slice]:
+    size = max(1, _ENTRIES // (emits.size * len(emits)))
+    return (slice(i, i + size) for i in range(0, len(sample.share), size))
+
+
+def _respond(sample: RowSample, emits: FloatArray, rows: slice) -> Response:
+    concentration, weight, share = (
+        sample.concentration[rows], sample.weight[rows], sample.share[rows],
+    )  # fmt: skip
+    n_rows, n_classes = concentration.shape
+    logs = dirichlet.expected_log(concentration)
+    # Relative to the largest of the row, so that nothing that counts is rounded to nothing.
+    classes = np.exp(logs - logs.max(axis=1, keepdims=True))  # (n, C)
     mixture = classes @ emits  # (n, S)
-    ratio = weight / mixture
-    fisher = _fisher(concentration)
-    by_logs = _counts_by_logs(classes, emits, ratio, mixture)
-    log_slope = _amplified(fisher, by_logs)  # (n, C, C): of E[ln Y] to a change of counts
+    ratio = np.divide(weight, mixture, out=np.zeros_like(weight), where=mixture > 0)
+    own = classes[:, :, None] * emits * ratio[:, None, :]  # (n, C, S): expected counts
+    posterior = np.divide(own, weight[:, None, :], out=np.zeros_like(own), where=own > 0)
+    counts_by_logs = own.sum(axis=2)[:, :, None] * np.eye(n_classes) - own @ np.swapaxes(
+        posterior, 1, 2
+    )
+    # D: a label's counts of one class rise with its own ln T, and fall with those of the others.
+    by_transitions = -own[:, :, None, :] * posterior[:, None, :, :]  # (n, C, C, S)
+    diagonal = np.arange(n_classes)
+    by_transitions[:, diagonal, diagonal, :] += own
+    direct = np.tensordot(share, by_transitions, axes=1)  # the same with its label, (C, C, S)
+    by_transitions = by_transitions.reshape(n_rows, n_classes, -1)  # (n, C, C S)
+    root = _root_of_slope(concentration, counts_by_logs)  # (n, C, C): K = root root'
+    log_slope = root @ np.swapaxes(root, 1, 2)
     total = concentration.sum(axis=1)[:, None, None]
     mean = concentration[:, :, None] / total
     # dPi = dx + M dE[ln Y], and E[Y] = Pi / Pi_0.
-    own = by_logs @ log_slope + np.eye(concentration.shape[1])
-    mean_slope = (own - mean * own.sum(axis=1, keepdims=True)) / total
-    of_transitions = transitions.mean()
+    moved = counts_by_logs @ log_slope + np.eye(n_classes)
+    mean_slope = (moved - mean * moved.sum(axis=1, keepdims=True)) / total
+    seen = np.swapaxes(root, 1, 2) @ by_transitions * np.sqrt(share)[:, None, None]
+    seen = seen.reshape(n_rows * n_classes, -1)
+    weighed = share[:, None, None]
     return Response(
-        *(
-            part
-            for slope in (log_slope, mean_slope)
-            for part in (
-                np.tensordot(sample.share, slope, axes=1),
-                _by_transitions(
-                    slope * sample.share[:, None, None], classes, emits, ratio, mixture,
-                    of_transitions,
-                ),
-            )
-        )
-    )  # fmt: skip
+        np.tensordot(share, log_slope, axes=1),
+        np.einsum("nck,nks->cs", log_slope * weighed, by_transitions, optimize=True),
+        _label_by_label(direct) + seen.T @ seen,
+        np.tensordot(share, mean_slope, axes=1),
+        np.einsum("nck,nks->cs", mean_slope * weighed, by_transitions, optimize=True),
+    )
 
 
-def _fisher(concentration: FloatArray) -> FloatArray:
-    """Fisher matrix of each Dirichlet, (n, C, C)."""
+def _root_of_slope(concentration: FloatArray, counts_by_logs: FloatArray) -> FloatArray:
+    """A root of K = (F^-1 - M)^-1 = L (I - L' M L)^-1 L' with F = L L', (n, C, C)."""
     shared = dirichlet.trigamma(concentration.sum(axis=1))[:, None, None]
     # A single class leaves nothing, which could not be factorised.
     own = (1.0 + _ALMOST_NOTHING) * dirichlet.trigamma(concentration)[:, :, None]
-    return np.asarray(own * np.eye(concentration.shape[1]) - shared)
+    root = np.linalg.cholesky(own * np.eye(concentration.shape[1]) - shared)
+    values, vectors = np.linalg.eigh(np.swapaxes(root, 1, 2) @ counts_by_logs @ root)
+    gain = 1.0 / np.sqrt(1.0 - np.clip(values, 0.0, _STIFFEST))
+    return np.asarray((root @ vectors) * gain[:, None, :])
 
 
-def _counts_by_logs(
-    classes: FloatArray, emits: FloatArray, ratio: FloatArray, mixture: FloatArray
-) -> FloatArray:
-    """M, (n, C, C): how expected counts follow E[ln Y]."""
-    n_classes = classes.shape[1]
-    counts = classes * (ratio @ emits.T)
-    pairs = (emits[:, None, :] * emits[None, :, :]).reshape(n_classes**2, -1)  # (C C, S)
-    together = ((ratio / mixture) @ pairs.T).reshape(-1, n_classes, n_classes)
-    together *= classes[:, :, None] * classes[:, None, :]
-    return np.asarray(counts[:, :, None] * np.eye(n_classes) - together)
+def _label_by_label(direct: FloatArray) -> FloatArray:
+    """(C, C, S), pairs of classes for each label, as a matrix over (class, label), (C S, C S)."""
+    n_classes, _, n_labels = direct.shape
+    out = np.zeros((n_classes, n_labels, n_classes, n_labels))
+    labels = np.arange(n_labels)
+    out[:, labels, :, labels] = np.moveaxis(direct, 2, 0)
+    return out.reshape(n_classes * n_labels, -1)
 
 
-def _amplified(fisher: FloatArray, by_logs: FloatArray) -> FloatArray:
-    """(F^-1 - M)^-1 = L (I - L' M L)^-1 L' with F = L L', (n, C, C)."""
-    root = np.linalg.cholesky(fisher)
-    values, vectors = np.linalg.eigh(root.transpose(0, 2, 1) @ by_logs @ root)
+def widened(covariance: FloatArray, missing: FloatArray) -> FloatArray:
+    """(V^-1 - R)^-1: a covariance V as if nothing was missing, and what is, both (K, K)."""
+    root = np.linalg.cholesky(covariance)
+    values, vectors = np.linalg.eigh(root.T @ missing @ root)
     turned = root @ vectors
-    gain = 1.0 / (1.0 - np.minimum(values, _STIFFEST))
-    return np.asarray((turned * gain[:, None, :]) @ turned.transpose(0, 2, 1))
-
-
-def _by_transitions(
-    slope: FloatArray,
-    classes: FloatArray,
-    emits: FloatArray,
-    ratio: FloatArray,
-    mixture: FloatArray,
-    mean: FloatArray,
-) -> FloatArray:
-    """Sum over rows of ``slope`` (n, C, C) times the change of counts with T, (C, C, S).
-
-    Counts are w_s phi_sc with phi_sc = Y_c T_cs / X_s, so that
-    dn_k / dT_cs = w_s phi_sk (1[k = c] - phi_sc) / T_cs.
-    """
-    weighed = slope * classes[:, None, :]
-    own = np.einsum("ick,is->cks", weighed, ratio)
-    others = (weighed @ emits) / mixture[:, None, :]
-    rest = np.einsum("ids,is,ik->dks", others, ratio, classes, optimize=True)
-    # emits / mean is at most 1: tiny rates do not blow up.
-    scale = np.divide(emits, mean, out=np.zeros_like(mean), where=mean > 0)
-    return np.asarray((own - rest) * scale)
+    return np.asarray((turned / (1.0 - np.clip(values, 0.0, _STIFFEST))) @ turned.T)

@@ -80,7 +80,7 @@ class Problem:
         size = self.block_size
         return [slice(i, i + size) for i in range(0, len(self.label_proba), size)]
 
-    def weight(self, rows: slice) -> FloatArray:
+    def weight(self, rows: slice | IntArray) -> FloatArray:
         """Evidence times p(s|x) of these rows, (n, S)."""
         block = self.label_proba[rows]
         if not self.labels.all():
@@ -114,7 +114,7 @@ class Problem:
         return method
 
 
-def _of_rows(values: FloatArray, rows: slice) -> FloatArray:
+def _of_rows(values: FloatArray, rows: slice | IntArray) -> FloatArray:
     return values if values.ndim == 0 else values[rows]
 
 
@@ -413,6 +413,15 @@ def class_prior_step(problem: Problem, state: State, blocks: BlockMap) -> float:
             prior = logs @ state.class_prior.mean - dirichlet.row_sum(logs)
             state.backtracking.row_terms[rows, 1] = prior
     return state.class_prior.moved_from(old)
+
+
+def suit_class_prior(problem: Problem, state: State, blocks: BlockMap) -> None:
+    """Put q(gamma) where it suits the rows best; updates ``state``."""
+    if isinstance(state.class_prior, KnownGamma):
+        return
+    log_sum = class_log_sum(problem, state, blocks)
+    if np.isfinite(log_sum).all():
+        state.class_prior = state.class_prior.raised(log_sum, problem.n_rows)
 
 
 def class_log_sum(problem: Problem, state: State, blocks: BlockMap) -> FloatArray:
