@@ -89,12 +89,12 @@ def test_training_weights_by_hand(with_unlabelled):
             [0.3, 0.7],  # a: too unlikely, and not a "b" either, since it is labelled
             [0.6, 0.4],  # a: kept in part
             [0.05, 0.95],  # b: kept in part
-            [0.97, 0.03],  # unlabelled: as it is
-            [0.85, 0.15],  # unlabelled: not sure enough
+            [0.78, 0.22],  # unlabelled: a member of its class
+            [0.72, 0.28],  # unlabelled: not sure enough
         ]
     )
     codes = np.array([1, 1, 1, 2, 0, 0])
-    unlabelled = [19.4, 0.6] if with_unlabelled else [0, 0]
+    unlabelled = [20, 0] if with_unlabelled else [0, 0]
     expected = [[20, 0], [0, 0], [13, 0], [0, 19], unlabelled, [0, 0]]
     found = training_weights(
         SEMI, conditional, codes, np.full(6, 20.0), with_unlabelled=with_unlabelled
@@ -102,12 +102,12 @@ def test_training_weights_by_hand(with_unlabelled):
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
-def test_less_is_asked_of_unlabelled_rows_where_a_class_has_no_label():
+def test_a_little_more_is_asked_of_unlabelled_rows_where_a_class_has_no_label():
     """Again twenty rows stand behind each; the last is not sure enough."""
-    conditional = np.array([[0.0, 1.0], [0.85, 0.15], [0.15, 0.85], [0.75, 0.25]])
+    conditional = np.array([[0.0, 1.0], [0.85, 0.15], [0.15, 0.85], [0.78, 0.22]])
     codes = np.array([1, 0, 0, 0])
     found = training_weights(PU, conditional, codes, np.full(4, 20.0))
-    np.testing.assert_allclose(found, [[0, 20], [17, 3], [3, 17], [0, 0]])
+    np.testing.assert_allclose(found, [[0, 20], [20, 0], [0, 20], [0, 0]])
 
 
 def test_a_starved_class_gets_its_most_probable_unlabelled_rows():
@@ -128,9 +128,9 @@ def test_a_starved_class_gets_ten_rows_at_least_and_its_own_besides():
     conditional[41] = [1, 0]
     codes = np.array([2, *np.zeros(40, int), 1])
     found = training_weights(SEMI, conditional, codes, np.ones(42))
-    expected = conditional.copy()
+    expected = np.tile([0, 1], (42, 1))
     expected[1:11, 0] = 1
-    expected[[0, 41]] = [[0, 1], [1, 0]]
+    expected[41] = [1, 0]
     np.testing.assert_allclose(found, expected)
 
 

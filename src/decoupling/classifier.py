@@ -543,9 +543,9 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _retrain(
         self, training: Training, X: Any, codes: IntArray, counts: FloatArray
     ) -> Retrained | None:
-        """Rounds of retraining, unless every row has its class as its label."""
+        """Rounds of retraining, unless the labels are as good as classes."""
         folds = self.label_model_.folds
-        as_good = self.task_.clean and self.task_.complete and not self.task_.has_unlabelled
+        as_good = self.task_.clean and self.task_.complete
         if self.rounds == 0 or not folds or as_good:
             return None
         self._say(f"{self.rounds} rounds of retraining")
