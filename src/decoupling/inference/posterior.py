@@ -52,7 +52,7 @@ class Posterior:
     class_concentration : array (N, C)
         q(Y_i) = Dir(class_concentration_i); called Pi in the paper.
     class_prior : array (C,)
-        Dirichlet prior of each row of Y; called gamma.
+        Dirichlet prior of each row of Y, or its posterior mean if it was learned; called gamma.
     evidence : float
         How many observations a row counted for (the mean, if rows differed).
     trace : Trace
@@ -167,7 +167,9 @@ class Posterior:
         """Lower and upper ends of credible intervals for gamma, each (C,).
 
         From the curvature of the bound in gamma once the rows have followed, and from how gamma
-        would move with T, on a logarithmic scale. A known gamma is its own interval.
+        would move with T, on a logarithmic scale. A known gamma is its own interval. Where labels
+        are noisy the bound is off, and gamma with it, by more than its interval says;
+        ``expected_log="exact"`` is off by less.
         """
         _check_level(level)
         if isinstance(self._class_prior, KnownGamma):
