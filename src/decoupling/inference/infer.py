@@ -94,7 +94,7 @@ def infer(
         every iteration; a true return value stops the run.
     sample_weight : array-like (N,), optional
         How many equal rows each row stands for: T is learned as if it stood there so often, while
-        its own class distribution is that of one row. 0: it adds nothing to T.
+        its own class distribution is that of one row. 0: it adds nothing to T or gamma.
     warm_start : Posterior, optional
         Start from this posterior of the same rows.
     n_threads : int, optional
