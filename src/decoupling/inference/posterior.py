@@ -168,8 +168,7 @@ class Posterior:
 
         From the curvature of the bound in gamma once the rows have followed, and from how gamma
         would move with T, on a logarithmic scale. A known gamma is its own interval. Where labels
-        are noisy the bound is off, and gamma with it, by more than its interval says;
-        ``expected_log="exact"`` is off by less.
+        are noisy the bound is off, and gamma with it, by more than its interval says.
         """
         _check_level(level)
         if isinstance(self._class_prior, KnownGamma):
