@@ -137,7 +137,13 @@ def clean_learning(problem: Problem, model: object, seed: int) -> Answer:
     codes = codes_of(problem)
     rows = np.flatnonzero(codes >= 0)
     kinds, target = np.unique(codes[rows], return_inverse=True)
-    learner = CleanLearning(clone(model), seed=seed, cv_n_folds=min(5, np.bincount(target).min()))
+    # Its own processes cannot be started from within ours.
+    learner = CleanLearning(
+        clone(model),
+        seed=seed,
+        cv_n_folds=min(5, np.bincount(target).min()),
+        find_label_issues_kwargs={"n_jobs": 1},
+    )
     learner.fit(problem.X[rows], target)
     return Answer(
         *(spread(problem, kinds, learner.predict_proba(X)) for X in (problem.X_test, problem.X))
