@@ -14,11 +14,11 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
+from benchmarks import recipe
+from benchmarks.recipe import NEGATIVE
 from decoupling import TransitionPrior
 from decoupling.datasets import give_labels, load_fashion_mnist
 
-# Name of the class that is never labelled in the one-sided tasks.
-NEGATIVE = -1
 # Every class that can be labelled has at least so many labels.
 LEAST = 3
 # Of the members of a class that can be labelled, so many are, where not all are.
@@ -105,29 +105,16 @@ DATA = {
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Rows with labels to learn from, their true classes, and rows to test on.
+class Problem(recipe.Problem):
+    """A problem with the T that its labels were drawn with.
 
     Attributes
     ----------
-    given : array of object (N,)
-        Labels; None is unlabelled.
     transitions : array (C, S)
-        The T that they were drawn with, column 0 unlabelled where there are such rows.
+        Column 0 is unlabelled where there are such rows.
     """
 
-    task: str
-    X: np.ndarray
-    given: np.ndarray
-    classes: np.ndarray
-    X_test: np.ndarray
-    classes_test: np.ndarray
     transitions: np.ndarray
-
-    @property
-    def one_sided(self) -> bool:
-        """Whether a class is never labelled."""
-        return FAMILY[self.task] == "one-sided"
 
     @property
     def names(self) -> np.ndarray:

@@ -75,7 +75,7 @@ def test_counts_respond_to_t_with_the_rows():
     sample = RowSample(
         evidence * problem.label_proba, posterior.class_concentration, np.full(30, 1 / 30)
     )
-    found = respond(sample, np.log(T)).counts_by_transitions
+    (found,) = respond(sample, np.log(T)).counts_by_transitions
     np.testing.assert_allclose(found, found.T, atol=1e-10)
     change = np.zeros_like(T)
     change[1] = [0.03, -0.05, 0.04, -0.02]

@@ -306,8 +306,7 @@ class GammaPosterior:
         (N + eta) F(gamma) - N times the mean slope of E[ln Y] in gamma, ``log_slope``. At least
         the information of the prior is left.
         """
-        loading, mean = self.loading, self.mean
-        fisher = np.diag(dirichlet.trigamma(mean)) - dirichlet.trigamma(mean.sum())
+        loading, fisher = self.loading, dirichlet.fisher_matrix(self.mean)
         complete = loading.T @ ((n_rows + self.prior.eta) * fisher) @ loading
         # The entropy's part keeps a gamma that nothing speaks of, such as of one class, finite.
         complete += np.diag(1.0 / self.location**2)

@@ -159,7 +159,7 @@ class DirP:
 
     def _log_curvature(self, gamma: FloatArray) -> FloatArray:
         """Minus the second derivatives of `_log_integrand`, (C, C)."""
-        fisher = np.diag(dirichlet.trigamma(gamma)) - dirichlet.trigamma(gamma.sum())
+        fisher = dirichlet.fisher_matrix(gamma)
         slope = self.eta * (psi(gamma) - psi(gamma.sum())) + self.rate
         return np.asarray(self.eta * gamma[:, None] * fisher * gamma + np.diag(gamma * slope))
 

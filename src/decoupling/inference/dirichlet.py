@@ -118,6 +118,12 @@ def expected_log(a: FloatArray) -> FloatArray:
     return _blank(out, zero, -np.inf)
 
 
+def fisher_matrix(a: FloatArray) -> FloatArray:
+    """Fisher matrix diag(psi1(a)) - psi1(a_0), (..., K, K): the covariance of ln X."""
+    own = trigamma(a)[..., None] * np.eye(a.shape[-1])
+    return np.asarray(own - trigamma(row_sum(a))[..., None, None])
+
+
 def expected_log_gradient(a: FloatArray, weight: FloatArray) -> FloatArray:
     """Gradient of ``sum(weight * expected_log(a))``: the Fisher matrix times ``weight``."""
     return fisher_product(a, weight)

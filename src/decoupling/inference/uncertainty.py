@@ -13,8 +13,8 @@ from decoupling.inference.class_prior import GammaPosterior, KnownGamma
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.response import Response, widened
 
-# With more entries of T than this, classes are taken one by one.
-_TOGETHER: Final = 600
+# Variance of the logarithm of an entry that cannot vary.
+_FIXED: Final = 1e-20
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,59 +67,61 @@ def uncertainty(
     row_share : float
         What the counts of a row are worth in learning T; 0 if it was not learned.
     """
-    shape = reported.parameters.shape
+    shape, groups = reported.parameters.shape, len(response.counts_by_transitions)
     free = _free(reported)
-    keep = np.flatnonzero(free)
-    by_transitions = n_rows * response.log_by_transitions[:, keep]
-    n_classes = shape[0]
-    given = np.zeros((n_classes, n_classes))
+    given = np.zeros((shape[0], shape[0]))
     if isinstance(class_prior, GammaPosterior):
         given = class_prior.covariance(response.log_by_gamma, n_rows)
     # Gamma follows T, and through the rows it takes information from it.
+    by_transitions = n_rows * response.log_by_transitions  # (C, C S)
     follows = given @ by_transitions
-    missing = n_rows * response.counts_by_transitions[np.ix_(keep, keep)]
-    missing += by_transitions.T @ follows
-    own = _covariance(reported)[np.ix_(keep, keep)]
-    covariance = _widened(own, row_share * missing, keep // shape[1])
+    missing = n_rows * response.counts_by_transitions
+    missing += np.swapaxes(_grouped(by_transitions, groups), 1, 2) @ _grouped(follows, groups)
+    free_pairs = _grouped(free.reshape(1, -1).astype(float), groups)
+    missing *= row_share * np.swapaxes(free_pairs, 1, 2) * free_pairs
+    own = _covariance(reported, free, groups)
+    covariance = widened(own, missing)
+    given_classes, variance = (np.diagonal(c, axis1=1, axis2=2) for c in (own, covariance))
     prior = reported.replace(reported.mean() * prior_total[:, None])
-    most = np.diag(_covariance(prior))[keep]
-    shrink = np.sqrt(np.minimum(1.0, most / np.diag(covariance)))
-    covariance *= shrink[:, None] * shrink
-    slope = response.mean_by_transitions[:, keep] + response.mean_by_gamma @ follows
-    inflation = np.ones(free.size)
-    inflation[keep] = np.diag(covariance) / np.diag(own)
+    most = np.diagonal(_covariance(prior, free, groups), axis1=1, axis2=2)
+    shrink = np.sqrt(np.minimum(1.0, most / variance))
+    inflation = (variance * shrink**2 / given_classes).reshape(shape)
+    covariance = covariance * shrink[:, :, None] * shrink[:, None, :]
+
+    def variance_of(slope: FloatArray) -> FloatArray:
+        """Covariance of what moves with ln T by ``slope``, (C, C S)."""
+        parts = _grouped(slope, groups)
+        return np.asarray((parts @ covariance @ np.swapaxes(parts, 1, 2)).sum(axis=0))
+
+    slope = response.mean_by_transitions + response.mean_by_gamma @ follows
     of_gamma = response.mean_by_gamma @ given @ response.mean_by_gamma.T
     return Uncertainty(
-        inflation.reshape(shape),
-        given + follows @ covariance @ follows.T,
-        np.diag(slope @ covariance @ slope.T) + np.diag(of_gamma),
+        np.where(free, inflation, 1.0),
+        given + variance_of(follows),
+        np.diag(variance_of(slope)) + np.diag(of_gamma),
     )
 
 
+def _grouped(values: FloatArray, groups: int) -> FloatArray:
+    """Columns over the entries of T, (R, C S), in groups of them, (G, R, K)."""
+    return np.moveaxis(values.reshape(len(values), groups, -1), 1, 0)
+
+
 def _free(rows: DirichletRows) -> BoolArray:
-    """Entries of T that can vary, (C S,)."""
+    """Entries of T that can vary, (C, S)."""
     possible = (rows.parameters > 0) & ~rows.known[:, None]
-    possible &= np.count_nonzero(possible, axis=1, keepdims=True) > 1
-    return possible.reshape(-1)
+    return np.asarray(possible & (np.count_nonzero(possible, axis=1, keepdims=True) > 1))
 
 
-def _covariance(rows: DirichletRows) -> FloatArray:
-    """Covariance of ln T, (C S, C S), for entries that can vary."""
-    n_classes, n_labels = rows.parameters.shape
+def _covariance(rows: DirichletRows, free: BoolArray, groups: int) -> FloatArray:
+    """Covariance of ln T in groups of its entries, (G, K, K); next to nothing if not free."""
+    n_classes, n_labels = free.shape
     safe = np.where(rows.parameters > 0, rows.parameters, 1.0)
-    shared = dirichlet.trigamma(rows.parameters.sum(axis=1))
-    out = np.zeros((n_classes, n_labels, n_classes, n_labels))
-    for c in range(n_classes):
-        out[c, :, c, :] = np.diag(dirichlet.trigamma(safe[c])) - shared[c]
-    return out.reshape(n_classes * n_labels, -1)
-
-
-def _widened(own: FloatArray, missing: FloatArray, classes: FloatArray) -> FloatArray:
-    """Covariance once rows follow: of all entries together, or class by class if they are many."""
-    if len(own) <= _TOGETHER:
-        return widened(own, missing) if len(own) else own
-    out = np.zeros_like(own)
-    for c in np.unique(classes):
-        entries = np.ix_(*[np.flatnonzero(classes == c)] * 2)
-        out[entries] = widened(own[entries], missing[entries])
-    return out
+    # Impossible labels add nothing to the total of their class.
+    own = dirichlet.trigamma(safe)[:, :, None] * np.eye(n_labels)
+    blocks = own - dirichlet.trigamma(rows.total)[:, None, None]
+    blocks = np.where(free[:, :, None] & free[:, None, :], blocks, _FIXED * np.eye(n_labels))
+    if groups > 1:
+        return np.asarray(blocks)
+    whole = np.einsum("cst,cd->csdt", blocks, np.eye(n_classes))
+    return np.asarray(whole.reshape(1, n_classes * n_labels, -1))
