@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Final
 
 import numpy as np
@@ -28,7 +30,7 @@ _ROWS: Final = 2000
 # With more entries of T than this, classes are taken one by one.
 _TOGETHER: Final = 600
 # Work that is enough, in entries of the largest intermediate array over all rows.
-_ENOUGH: Final = 2**28
+_ENOUGH: Final = 2**26
 # So many numbers of the largest intermediate array at a time.
 _ENTRIES: Final = 2**21
 # Rows at a saddle may seem to respond without bound.
@@ -109,8 +111,7 @@ def respond(sample: RowSample, log_transitions: FloatArray) -> Response:
     # Only ratios within a label matter, and the largest must not be rounded to nothing.
     emits = np.exp(log_transitions - log_transitions.max(axis=0))
     sample = sample.first(max(1, _ENOUGH // (emits.size * len(emits))))
-    first, *others = (_respond(sample, emits, rows) for rows in _chunks(sample, emits))
-    return sum(others, first)
+    return reduce(add, (_respond(sample, emits, rows) for rows in _chunks(sample, emits)))
 
 
 def _chunks(sample: RowSample, emits: FloatArray) -> Iterator[slice]:
