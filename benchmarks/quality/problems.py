@@ -184,5 +184,12 @@ def classifier(kind: str, X: object) -> object:
     if kind == "logistic":
         scale = MaxAbsScaler() if sp.issparse(X) else StandardScaler()
         return make_pipeline(scale, LogisticRegression(max_iter=1000))
-    trees = HistGradientBoostingClassifier(max_iter=30, early_stopping=False, random_state=0)
+    trees = HistGradientBoostingClassifier(  # small, being fitted some ten thousand times
+        max_iter=30,
+        max_leaf_nodes=15,
+        min_samples_leaf=5,
+        max_bins=63,
+        early_stopping=False,
+        random_state=0,
+    )
     return make_pipeline(TruncatedSVD(50, random_state=0), trees) if sp.issparse(X) else trees

@@ -49,7 +49,7 @@ from decoupling.label_model import (
 )
 from decoupling.labels import encode_labels, read_labels
 from decoupling.retraining import Retrained, retrain
-from decoupling.transitions._rates import allows_noise, check_rates
+from decoupling.transitions._rates import allows_noise, check_rates, is_auto
 from decoupling.transitions.choice import choose_task, class_array, encode, given_labels
 from decoupling.transitions.estimate import estimated_prior, with_rates
 from decoupling.transitions.prior import TransitionPrior
@@ -83,11 +83,12 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Name of the class that is never labelled, for the positive-unlabelled tasks. With labels
         that are numbers or booleans the default stands for 0 or False (for the number below all
         labels if 0 is one of them).
-    noise : float, array-like (C,), mapping or array-like (C, C), optional
+    noise : "auto", float, array-like (C,), mapping or array-like (C, C), optional
         p(wrong label | class, labelled): a number, one per class, or, for
-        "class-conditional-noise", p(label | class, labelled). By default it is estimated from rows
-        of which the classifier is sure: well where classes can be told apart, and too high where
-        they overlap, since a confusion of the classifier looks like one of the labeller.
+        "class-conditional-noise", p(label | class, labelled). "auto" says that labels may be wrong
+        where the task alone would have it that they are not. If no number is given it is estimated
+        from rows of which the classifier is sure: well where classes can be told apart, and too
+        high where they overlap, since a confusion of the classifier looks like one of the labeller.
     labelled : float, array-like (C,) or mapping, optional
         p(labelled | class): a number or one per class that can be labelled. By default it is
         estimated from the mean of p(labelled | x) over the labelled rows, which is right if some
@@ -422,7 +423,7 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             possible = self.task.mean
         else:
             anything = task.mask / task.mask.sum(axis=1, keepdims=True)
-            possible = with_rates(task, anything, self.labelled, self.noise)
+            possible = with_rates(task, anything, self.labelled, self._known_noise())
         for s in np.flatnonzero(~possible.any(axis=0)):
             name = "unlabelled" if task.labels[s] is None else repr(task.labels[s])
             raise ValueError(
@@ -522,13 +523,16 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             codes,
             counts,
             labelled=self.labelled,
-            noise=self.noise,
+            noise=self._known_noise(),
         )
         rate_known = self.labelled is not None or not self.task_.has_unlabelled
-        if rate_known and (self.noise is not None or self.task_.clean):
+        if rate_known and (self._known_noise() is not None or self.task_.clean):
             return prior, said
         warn_of_few(self.task_, support, rows)
         return prior, support
+
+    def _known_noise(self) -> Any:
+        return None if is_auto(self.noise) else self.noise
 
     def _inference(self) -> dict[str, Any]:
         return {

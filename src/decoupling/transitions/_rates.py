@@ -108,17 +108,22 @@ def uniform_noise(noise: Rates, classes: Names) -> FloatArray:
 
 def allows_noise(noise: Any) -> bool:
     """Whether some label may be wrong, given what the user said of it."""
-    if noise is None:
-        return False
+    if noise is None or is_auto(noise):
+        return noise is not None
     refuse_frame(noise)
     values = list(dict(noise).values()) if hasattr(noise, "keys") else noise
     try:
         return bool(np.any(np.asarray(values, dtype=np.float64) != 0))
     except (TypeError, ValueError) as error:
         raise ValueError(
-            "noise must be a number, one per class, a mapping {class: rate} or an array of "
-            f"p(label | class, labelled); {error}."
+            'noise must be "auto", a number, one per class, a mapping {class: rate} or an array '
+            f"of p(label | class, labelled); {error}."
         ) from None
+
+
+def is_auto(noise: Any) -> bool:
+    """Whether labels may be wrong at a rate that is to be estimated."""
+    return isinstance(noise, str) and noise == "auto"
 
 
 def refuse_frame(noise: Any) -> None:
