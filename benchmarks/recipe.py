@@ -196,9 +196,9 @@ def evaluate(name: str, task: str, seed: int) -> dict[str, float]:
     truth, known = problem.classes_test, np.unique(problem.classes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for column, rounds in (("paper", 0), ("decoupling", 2)):
+        for column, options in (("paper", {"rounds": 0}), ("decoupling", {})):
             clf = DecouplingClassifier(
-                base(), task=chosen, negative=NEGATIVE, rounds=rounds, random_state=seed
+                base(), task=chosen, negative=NEGATIVE, random_state=seed, **options
             ).fit(problem.X, problem.given)
             proba = clf.predict_proba(problem.X_test)
             scores[column] = f1(problem, truth, proba)

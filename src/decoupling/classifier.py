@@ -48,7 +48,7 @@ from decoupling.label_model import (
     warn_if_by_heart,
 )
 from decoupling.labels import encode_labels, read_labels
-from decoupling.retraining import Retrained, retrain
+from decoupling.retraining import Retrained, retrain, self_train
 from decoupling.transitions._rates import allows_noise, check_rates, is_auto
 from decoupling.transitions.choice import choose_task, class_array, encode, given_labels
 from decoupling.transitions.estimate import estimated_prior, with_rates
@@ -186,7 +186,7 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         learn_transitions: bool = True,
         cv: Any = 5,
         calibrate: bool = True,
-        rounds: int = 2,
+        rounds: int = 5,
         unlabelled: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -550,9 +550,14 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Rounds of retraining, unless the labels are as good as classes."""
         folds = self.label_model_.folds
         as_good = self.task_.clean and self.task_.complete
-        if self.rounds == 0 or not folds or as_good:
+        unlabelled = self.prior_.mean[:, 0]
+        # Rows with a label are then like those without one, and may teach them.
+        alike = self.task_.has_unlabelled and np.allclose(unlabelled, unlabelled[0])
+        if self.rounds == 0 or not folds or (as_good and not alike):
             return None
         self._say(f"{self.rounds} rounds of retraining")
+        if as_good:
+            return self_train(training, X, codes, counts, folds, self.task_, self.rounds)
         proba, transitions = self.posterior_.class_proba, self.transitions_
         return retrain(
             training, X, codes, counts, folds, self.task_, proba, transitions, self.rounds

@@ -9,7 +9,7 @@ fold.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -25,6 +25,9 @@ from decoupling.cross_fitting import Ensemble, Fold, Renamed, Training, out_of_f
 _LEAST: Final = 1e-9
 # The isotonic map is flat at its ends, where it would promise certainty.
 _LEAST_LABELLED: Final = 1e-4
+# The logarithm of a temperature is believed to be 0, give or take so much: a handful of labels may
+# well be all right, or all wrong, and would call for any.
+_TEMPERATURE_SPREAD: Final = 0.5
 # In-sample agreement beyond which a classifier has plainly learnt the labels by heart.
 _BY_HEART: Final = 0.99
 
@@ -127,16 +130,30 @@ def fit_calibration(
 
 
 def best_temperature(logs: FloatArray, codes: IntArray, weight: FloatArray) -> float:
-    """Temperature under which the codes are most likely, between 1/20 and 20."""
+    """Most probable temperature given the codes, between 1/20 and 20; see `most_probable`."""
     rows = np.arange(len(codes))
 
-    def loss(log_temperature: float) -> float:
-        scaled = log_softmax(logs * np.exp(-log_temperature), axis=1)
-        return -float(weight @ scaled[rows, codes])
+    def log_likelihood(temperature: float) -> float:
+        scaled = log_softmax(logs / temperature, axis=1)
+        return float(weight @ scaled[rows, codes])
 
-    limit = float(np.log(20.0))
-    found = minimize_scalar(loss, bounds=(-limit, limit), method="bounded", options={"xatol": 1e-8})
-    return float(np.exp(found.x))
+    return most_probable_temperature(log_likelihood, coldest=1 / 20)
+
+
+def most_probable_temperature(log_likelihood: Callable[[float], float], coldest: float) -> float:
+    r"""Temperature t with the largest log-likelihood plus log-prior, from ``coldest`` to 20.
+
+    A priori :math:`\ln t` is normal around 0 with standard deviation 0.5, so that few observations
+    leave probabilities as they are.
+    """
+
+    def loss(log_temperature: float) -> float:
+        prior = -0.5 * (log_temperature / _TEMPERATURE_SPREAD) ** 2
+        return -log_likelihood(float(np.exp(log_temperature))) - prior
+
+    bounds = (float(np.log(coldest)), float(np.log(20.0)))
+    found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-8})
+    return float(np.exp(found.x)) if found.fun < loss(0.0) else 1.0
 
 
 # The whole

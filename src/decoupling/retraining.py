@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
 
 from decoupling._typing import FloatArray, IntArray
 from decoupling._validation import warn_user
 from decoupling.cross_fitting import Ensemble, Fold, Training, out_of_fold
 from decoupling.inference.posterior import label_conditional
-from decoupling.label_model import tempered
+from decoupling.label_model import most_probable_temperature, tempered
 from decoupling.transitions.tasks import Task
 
 # Unlabelled rows take part if the probability of a class is at least this; a little more where some
@@ -57,6 +57,22 @@ class Retrained:
         return tempered(self.ensemble.predict(X), self.temperature)
 
 
+@dataclass(frozen=True, eq=False)
+class Mean:
+    """Classifiers that predict their mean as one."""
+
+    ensemble: Ensemble
+
+    @property
+    def classes_(self) -> IntArray:
+        """Codes of the columns."""
+        return np.arange(self.ensemble.n_codes)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Mean probability of each code, (N, n_codes)."""
+        return self.ensemble.predict(X)
+
+
 def retrain(
     training: Training,
     X: Any,
@@ -68,10 +84,12 @@ def retrain(
     transitions: FloatArray,
     rounds: int,
 ) -> Retrained:
-    """Train on p(y|s,x), predict p(y|x) out of fold, and again.
+    """Train on p(y|s,x), predict p(y|x) out of fold, and again; the answer is the mean.
 
-    Where labels may be wrong, these rounds are on labelled rows alone, since the first p(y|x) has
-    learnt the wrong ones and would spread them; a last round adds the unlabelled rows.
+    Where labels may be wrong and some rows have none, the first half of the rounds is on labelled
+    rows alone, since the first p(y|x) has learnt the wrong labels and would spread them; the answer
+    is then the mean over the other half. A mean, since what a flexible classifier learns from its
+    own answers makes it surer from round to round, but no better.
 
     Parameters
     ----------
@@ -88,16 +106,74 @@ def retrain(
     rounds : int
         How often; at least 1.
     """
-    with_unlabelled = [task.clean] * rounds + [True] * (task.has_unlabelled and not task.clean)
-    for everything in with_unlabelled:
+    alone = rounds // 2 if task.has_unlabelled and not task.clean else 0
+    ensembles, probas = [], []
+    for number in range(rounds):
         conditional = label_conditional(class_proba, transitions, codes)
-        trust = training_weights(task, conditional, codes, weight, with_unlabelled=everything)
+        trust = training_weights(task, conditional, codes, weight, with_unlabelled=number >= alone)
         ensemble = fit_classes(training, X, trust, folds)
         unseen = np.asarray(trust.sum(axis=1) == 0)
         class_proba = out_of_fold(ensemble, X, folds, len(codes), unseen)
-    temperature = softening(class_proba, transitions, codes, weight)
+        ensembles.append(ensemble)
+        probas.append(class_proba)
     _warn_if_few_kept(task, trust, codes, weight)
-    return Retrained(ensemble, temperature, tempered(class_proba, temperature))
+    models = tuple(model for ensemble in ensembles[alone:] for model in ensemble.models)
+    mean = np.asarray(sum(probas[alone:]) / (rounds - alone))
+    temperature = softening(mean, transitions, codes, weight)
+    return Retrained(Ensemble(models, mean.shape[1]), temperature, tempered(mean, temperature))
+
+
+def self_train(
+    training: Training,
+    X: Any,
+    codes: IntArray,
+    weight: FloatArray,
+    folds: Sequence[Fold],
+    task: Task,
+    rounds: int,
+) -> Retrained:
+    """Train on labels that are right, then on these and the unlabelled rows, and again.
+
+    The classifier of a fold joins the unlabelled rows of which it is itself sure: as a jury its
+    like would hear of the labels that are held out from it, and all would go wrong together. What
+    is predicted is the mean over all rounds, the first included: later ones are better more often
+    than not, and too sure when they are not.
+    """
+    known = np.where(codes[:, None] == task.own, weight[:, None], 0.0)  # (N, C)
+    unlabelled = np.flatnonzero(codes == 0)
+    chains = Parallel(n_jobs=training.n_jobs)(
+        delayed(_self_trained)(training, X, known, weight, unlabelled, fold, rounds)
+        for fold in folds
+    )
+    means = Ensemble(tuple(Mean(chain) for chain in chains), known.shape[1])
+    class_proba = out_of_fold(means, X, folds, len(codes), codes == 0)
+    return Retrained(means, 1.0, class_proba)
+
+
+def _self_trained(
+    training: Training,
+    X: Any,
+    known: FloatArray,
+    weight: FloatArray,
+    unlabelled: IntArray,
+    fold: Fold,
+    rounds: int,
+) -> Ensemble:
+    """Classifiers of the rounds of a fold, over classes."""
+    alone = Training(training.estimator, training.fit_params)
+    everything = [Fold(np.union1d(fold.fit, unlabelled), fold.predict)]
+    candidates = _safe_indexing(X, unlabelled)
+    models: list[Any] = []
+    trust = known
+    for _ in range(rounds + 1):
+        ensemble = fit_classes(alone, X, trust, everything)
+        models.extend(ensemble.models)
+        proba = ensemble.predict(candidates)
+        sure = proba.max(axis=1) >= _SURE
+        trust = known.copy()
+        rows = unlabelled[sure]
+        trust[rows, proba[sure].argmax(axis=1)] = weight[rows]
+    return Ensemble(tuple(models), known.shape[1])
 
 
 def training_weights(
@@ -175,21 +251,19 @@ def fit_classes(training: Training, X: Any, trust: FloatArray, folds: Sequence[F
 def softening(
     class_proba: FloatArray, transitions: FloatArray, codes: IntArray, weight: FloatArray
 ) -> float:
-    r"""Temperature of 1 or more under which the labels are most likely.
+    r"""Most probable temperature of 1 or more given the labels.
 
-    Maximises :math:`\sum_i w_i \ln \sum_c \tilde Y_{ic} T_{c s_i}` with
+    Their log-likelihood is :math:`\sum_i w_i \ln \sum_c \tilde Y_{ic} T_{c s_i}` with
     :math:`\tilde Y_{ic} \propto Y_{ic}^{1 / temperature}`. Training on its own answers makes a
     classifier too sure; it is never made surer than it is.
     """
     emits = transitions[:, codes].T  # (N, C): p(given label | class)
 
-    def loss(log_temperature: float) -> float:
-        soft = tempered(class_proba, float(np.exp(log_temperature)))
-        return -float(weight @ np.log(np.maximum((soft * emits).sum(axis=1), 1e-300)))
+    def log_likelihood(temperature: float) -> float:
+        soft = tempered(class_proba, temperature)
+        return float(weight @ np.log(np.maximum((soft * emits).sum(axis=1), 1e-300)))
 
-    limit = float(np.log(20.0))
-    found = minimize_scalar(loss, bounds=(0.0, limit), method="bounded", options={"xatol": 1e-8})
-    return float(np.exp(found.x)) if found.fun < loss(0.0) else 1.0
+    return most_probable_temperature(log_likelihood, coldest=1.0)
 
 
 def _warn_if_few_kept(task: Task, trust: FloatArray, codes: IntArray, weight: FloatArray) -> None:
