@@ -484,6 +484,26 @@ def test_supervised_is_the_classifier():
     np.testing.assert_array_equal(clf.transduction_, WORDS)
 
 
+@pytest.mark.parametrize(
+    ("labelled", "rounds"), [(None, True), (0.5, True), ([0.5, 0.4, 0.5], False)]
+)
+def test_unlabelled_rows_are_joined_only_if_they_are_like_the_labelled_ones(labelled, rounds):
+    """Where some classes have more labels than others, labelled rows have another class balance."""
+    clf = make(task="semi-supervised", labelled=labelled).fit(X, SOME)
+    assert (clf.retrained_ is not None) == rounds
+    assert make(task="semi-supervised", rounds=0).fit(X, SOME).retrained_ is None
+
+
+def test_labels_of_positives_may_be_wrong_at_an_unknown_rate():
+    options = {"task": "multi-positive-unlabelled", "negative": "cow"}
+    clean, noisy = make(**options).fit(X, TWO), make(**options, noise="auto").fit(X, TWO)
+    assert clean.task_.clean
+    assert not noisy.task_.clean
+    wrong = noisy.transitions_[:2, 1:][~np.eye(2, dtype=bool)]
+    assert ((wrong > 0) & (wrong < 0.2)).all()
+    assert (noisy.transitions_[2, 1:] == 0).all()
+
+
 def test_semi_supervised_never_doubts_a_label():
     clf = make(task="semi-supervised").fit(X, SOME)
     np.testing.assert_array_equal(clf.transduction_[~HIDDEN], WORDS[~HIDDEN])
@@ -698,7 +718,7 @@ def test_noise_of_each_pair():
     [
         ({"noise": 1.2}, SOME, r"noise: 1.2 for class 'ant' is not a probability"),
         ({"noise": np.nan}, SOME, "noise: nan for class 'ant' is not a probability"),
-        ({"noise": "much"}, SOME, "noise must be a number.* could not convert string"),
+        ({"noise": "much"}, SOME, 'noise must be "auto", a number.* could not convert string'),
         ({"noise": [0.1, 0.2]}, SOME, "noise must be a number, one per class .* got 2 values"),
         ({"noise": {"ant": 0.1}}, SOME, "noise must have the names .* missing: 'bee', 'cow'"),
         ({"noise": np.eye(2)}, SOME, r"noise must have shape \(3, 3\); got \(2, 2\)"),

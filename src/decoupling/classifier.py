@@ -111,8 +111,10 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     calibrate : bool
         Whether p(label | x) is calibrated on the labels.
     rounds : int
-        Rounds of retraining on p(class | label, x); 0 is the paper. There is none where labels are
-        never wrong and every class has its own.
+        Rounds of retraining on p(class | label, x), of which the mean is predicted; 0 is the
+        paper. Where labels are right and as many rows of each class have one, the classifier of
+        each fold trains itself on the unlabelled rows of which it is sure. Where labels are right
+        and all rows have one, or some classes have more than others, there is no round.
     unlabelled : object, optional
         Value that means unlabelled, such as -1, beside NaN, None and NA, which always do.
     random_state : int, RandomState or None

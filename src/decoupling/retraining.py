@@ -19,7 +19,7 @@ from decoupling._typing import FloatArray, IntArray
 from decoupling._validation import warn_user
 from decoupling.cross_fitting import Ensemble, Fold, Training, out_of_fold
 from decoupling.inference.posterior import label_conditional
-from decoupling.label_model import most_probable_temperature, tempered
+from decoupling.label_model import best_temperature, log_proba, tempered
 from decoupling.transitions.tasks import Task
 
 # Unlabelled rows take part if the probability of a class is at least this; a little more where some
@@ -251,19 +251,12 @@ def fit_classes(training: Training, X: Any, trust: FloatArray, folds: Sequence[F
 def softening(
     class_proba: FloatArray, transitions: FloatArray, codes: IntArray, weight: FloatArray
 ) -> float:
-    r"""Most probable temperature of 1 or more given the labels.
+    r"""Most probable temperature of 1 or more given the labels, whose likelihood is T.
 
-    Their log-likelihood is :math:`\sum_i w_i \ln \sum_c \tilde Y_{ic} T_{c s_i}` with
-    :math:`\tilde Y_{ic} \propto Y_{ic}^{1 / temperature}`. Training on its own answers makes a
-    classifier too sure; it is never made surer than it is.
+    Training on its own answers makes a classifier too sure; it is never made surer than it is.
     """
     emits = transitions[:, codes].T  # (N, C): p(given label | class)
-
-    def log_likelihood(temperature: float) -> float:
-        soft = tempered(class_proba, temperature)
-        return float(weight @ np.log(np.maximum((soft * emits).sum(axis=1), 1e-300)))
-
-    return most_probable_temperature(log_likelihood, coldest=1.0)
+    return best_temperature(log_proba(class_proba), emits, weight, coldest=1.0)
 
 
 def _warn_if_few_kept(task: Task, trust: FloatArray, codes: IntArray, weight: FloatArray) -> None:

@@ -140,7 +140,7 @@ def test_first_transitions_by_hand():
     raw = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.1, 0.9]])
     codes = np.array([0, 1, 0, 1])  # thresholds .8 and .55: rows 0 and 1, and row 3
     found, support = first_transitions(noisy, np.full((4, 2), np.nan), raw, codes, np.ones(4))
-    np.testing.assert_allclose(found, [[0.5, 0.5], [0.25, 0.75]])
+    np.testing.assert_allclose(found, [[1.2 / 2.2, 1 / 2.2], [0.25, 0.75]])  # halves, but own first
     np.testing.assert_allclose(support, [2, 1])
 
 
@@ -149,7 +149,10 @@ def test_first_transitions_by_hand():
     [
         ([1, 1, 1, 2, 2], [0.125, 0.8125, 0.0625]),  # of three rows all have the label
         ([0, 0, 1, 2, 2], [2 / 3, 0.875 / 3, 0.125 / 3]),  # one has
-        ([0, 0, 0, 1, 2], [0.875, 0.0625, 0.0625]),  # none has; its carrier looks like a "b"
+        (
+            [0, 0, 0, 1, 2],
+            [0.875, 0.15 / 2.2, 0.125 / 2.2],
+        ),  # none has; its carrier looks like a "b"
     ],
 )
 def test_no_class_is_always_or_never_labelled(codes, expected):
@@ -160,6 +163,20 @@ def test_no_class_is_always_or_never_labelled(codes, expected):
     np.testing.assert_array_equal(support, [0, 3, 2])
     np.testing.assert_array_equal(found > 0, task.mask)
     np.testing.assert_allclose(found[1], expected)
+
+
+def test_a_class_gets_its_own_label_most_often():
+    """A classifier that is sure of the wrong labels only would turn the classes round."""
+    raw = np.array([[0.9, 0.1, 0.0], [0.1, 0.9, 0.0], [0.0, 0.1, 0.9]])[[0, 0, 0, 1, 1, 1, 2, 2, 2]]
+    codes = np.array([1, 1, 0, 0, 0, 1, 2, 2, 2])
+    task = tasks.class_conditional_noise(("a", "b", "c"))
+    found, _ = first_transitions(task, np.full((9, 3), np.nan), raw, codes, np.ones(9))
+    for c in (0, 1):
+        other = np.delete(found[c], c)
+        assert found[c, c] == pytest.approx(1.2 * other.max())
+        assert other[0] / other[1] == pytest.approx((2 + 1 / 3) / (1 / 3), rel=1e-6)
+    assert found[2].tolist() == pytest.approx([1 / 12, 1 / 12, 10 / 12])
+    np.testing.assert_allclose(found.sum(axis=1), 1)
 
 
 def test_a_class_that_nobody_carries_has_the_rate_of_the_others():
