@@ -26,6 +26,11 @@ from decoupling.transitions.tasks import Task
 # class has no label of its own and learns from unlabelled rows alone.
 _SURE: Final = 0.75
 _SURE_WITHOUT_LABEL: Final = 0.8
+# Where labels are right this is enough.
+_SURE_FROM_LABELS: Final = 0.6
+# Of the rows that a class should have among those without its label, so many take part, the
+# most probable ones: no class then outgrows the others.
+_MEMBERS: Final = 0.8
 # A class with less weight than this gets its most probable rows besides.
 _FEWEST: Final = 10.0
 # Copies of a row with less than this share of its weight are not worth their time.
@@ -140,6 +145,7 @@ def self_train(
     than not, and too sure when they are not.
     """
     known = np.where(codes[:, None] == task.own, weight[:, None], 0.0)  # (N, C)
+    labels = (task.own[:, None] == np.arange(len(task.labels))).astype(float)  # (C, S)
     unlabelled = np.flatnonzero(codes == 0)
     chains = Parallel(n_jobs=training.n_jobs)(
         delayed(_self_trained)(training, X, known, weight, unlabelled, fold, rounds)
@@ -147,7 +153,9 @@ def self_train(
     )
     means = Ensemble(tuple(Mean(chain) for chain in chains), known.shape[1])
     class_proba = out_of_fold(means, X, folds, len(codes), codes == 0)
-    return Retrained(means, 1.0, class_proba)
+    labelled = codes > 0
+    temperature = softening(class_proba[labelled], labels, codes[labelled], weight[labelled])
+    return Retrained(means, temperature, tempered(class_proba, temperature))
 
 
 def _self_trained(
@@ -168,12 +176,24 @@ def _self_trained(
     for _ in range(rounds + 1):
         ensemble = fit_classes(alone, X, trust, everything)
         models.extend(ensemble.models)
-        proba = ensemble.predict(candidates)
-        sure = proba.max(axis=1) >= _SURE
         trust = known.copy()
-        rows = unlabelled[sure]
-        trust[rows, proba[sure].argmax(axis=1)] = weight[rows]
+        trust[unlabelled] = surest_members(ensemble.predict(candidates), weight[unlabelled])
     return Ensemble(tuple(models), known.shape[1])
+
+
+def surest_members(proba: FloatArray, weight: FloatArray) -> FloatArray:
+    """How much each row counts as a member of its most probable class, (N, C).
+
+    Of the rows of a class, as many as eight tenths of its expected number: the most probable ones,
+    and none of which it is too unsure.
+    """
+    members = np.zeros_like(proba)
+    best = proba.argmax(axis=1)
+    for c in range(proba.shape[1]):
+        rows = np.flatnonzero((best == c) & (proba[:, c] >= _SURE_FROM_LABELS))
+        amount = _MEMBERS * float(proba[:, c] @ weight)
+        members[rows, c] = keep_most_probable(proba[rows, c], weight[rows], amount)
+    return members
 
 
 def training_weights(
@@ -223,13 +243,13 @@ def _rescued(
     codes: IntArray,
     weight: FloatArray,
 ) -> FloatArray:
-    """Most probable rows of the classes with almost no weight: half the expected number, (N, C)."""
+    """Most probable rows of the classes with almost no weight, of those expected, (N, C)."""
     out = np.zeros_like(trust)
     others = codes == 0 if task.has_unlabelled else np.full(len(codes), True)
     for c in np.flatnonzero(trust.sum(axis=0) < _FEWEST):
         rows = np.flatnonzero(others)
         expected = float(conditional[rows, c] @ weight[rows])
-        amount = max(0.5 * expected, _FEWEST)
+        amount = max(_MEMBERS * expected, _FEWEST)
         out[rows, c] = keep_most_probable(conditional[rows, c], weight[rows], amount)
     return out
 
