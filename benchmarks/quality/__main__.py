@@ -2,20 +2,22 @@
 
 `python -m benchmarks.quality` runs a reduced version in a few minutes and prints its tables;
 ``--full`` runs everything, goes on where an earlier run stopped and keeps results.jsonl;
-``--report`` only makes the tables of what is there.
+``--settings`` compares defaults with other settings on the data they were chosen with, and resumes
+too; ``--report`` only makes tables and figures of what is there.
 """
 
 import argparse
 import time
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 from joblib import Parallel, delayed
 
-from benchmarks.quality import report, store
-from benchmarks.quality.methods import METHODS, UnsuitedError
+from benchmarks.quality import figures, report, store
+from benchmarks.quality.methods import METHODS, SETTINGS, UnsuitedError
 from benchmarks.quality.problems import DATA, classifier, draw
 from benchmarks.quality.scores import scores
 from benchmarks.timing import progress
@@ -31,7 +33,7 @@ def evaluate(cell: store.Cell) -> dict[str, float] | None:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            answer = METHODS[cell.method](problem, model, cell.seed)
+            answer = (METHODS | SETTINGS)[cell.method](problem, model, cell.seed)
         except UnsuitedError:
             return None
         except Exception as error:  # a peer that fails is a result, too
@@ -54,7 +56,8 @@ def main() -> None:
     """Parse the command line, run, print, and write if asked to."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=__doc__)
     parser.add_argument("--full", action="store_true", help="all of it; resumes")
-    parser.add_argument("--report", action="store_true", help="only make tables of the full run")
+    parser.add_argument("--settings", action="store_true", help="other settings; resumes")
+    parser.add_argument("--report", action="store_true", help="only make the tables")
     parser.add_argument("--write", action="store_true", help="put the tables into the README")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--data", nargs="+", choices=list(DATA), default=list(DATA))
@@ -62,12 +65,15 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
     parser.add_argument("--jobs", type=int, default=-1)
     chosen = parser.parse_args()
-    if chosen.full or chosen.report:
-        if chosen.full:
-            wanted = store.cells(chosen.data, chosen.bases, chosen.methods, chosen.seeds)
-            done = store.load(store.FULL)
-            run([cell for cell in wanted if cell not in done], store.FULL, chosen.jobs)
-        text = report.report(store.load(store.FULL))
+    if chosen.settings:
+        tuned = [name for name, data in DATA.items() if data.group == "tune"]
+        resume(store.cells(tuned, ["logistic"], list(SETTINGS), 3), store.SETTINGS, chosen.jobs)
+    if chosen.full:
+        wanted = store.cells(chosen.data, chosen.bases, chosen.methods, chosen.seeds)
+        resume(wanted, store.FULL, chosen.jobs)
+    if chosen.full or chosen.settings or chosen.report:
+        text = report.report(store.load(store.FULL), store.load(store.SETTINGS))
+        figures.draw(store.load(store.FULL))
     else:
         data = [name for name in chosen.data if name != "fashion"]
         with TemporaryDirectory() as folder:
@@ -77,6 +83,12 @@ def main() -> None:
     print(text)
     if chosen.write:
         report.write(text)
+
+
+def resume(wanted: Iterable[store.Cell], path: Path, n_jobs: int) -> None:
+    """Run the cells that a file does not have yet."""
+    done = store.load(path)
+    run([cell for cell in wanted if cell not in done], path, n_jobs)
 
 
 if __name__ == "__main__":

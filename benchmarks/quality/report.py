@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import rankdata
 
-from benchmarks.quality.methods import INFORMED, METHODS
+from benchmarks.quality.methods import FAMILIES, INFORMED, METHODS
 from benchmarks.quality.problems import DATA, FAMILY
 from benchmarks.quality.store import Cell
 from benchmarks.table import environment, write_between
@@ -62,7 +62,7 @@ def overview(results: Results) -> str:
         + " | best or level |"
     ]
     lines.append("|---|---|" + "---|" * (len(METHODS) - len(INFORMED) + 1))
-    for group in ("tune", "confirm", "all"):
+    for group in ("tune", "confirm", "fresh", "all"):
         for score, sign in SIGN.items():
             settings = {
                 s: m for s, m in by_setting(results, score).items()
@@ -89,7 +89,7 @@ def families(results: Results) -> str:
     """Mean scores by family of tasks, over the settings that a method takes."""
     names = list(METHODS)
     lines = ["| family | score | " + " | ".join(names) + " |", "|---|---|" + "---|" * len(names)]
-    for family in sorted(set(FAMILY.values())):
+    for family in FAMILIES:
         for score in ("F1", "log-loss", "Brier", "calibration", "train F1", "T"):
             settings = by_setting(results, score)
             rows = [m for s, m in settings.items() if FAMILY[s[1]] == family]
@@ -154,9 +154,47 @@ def seconds(results: Results) -> str:
     return "\n".join([*lines, "| " + " | ".join(cells) + " |"])
 
 
-def report(results: Results) -> str:
+def settings(results: Results) -> str:
+    """Each setting less the default: means by family, and how often it is better."""
+    names = list(dict.fromkeys(cell.method for cell in results if cell.method != "default"))
+    lines = [
+        "| setting | "
+        + " | ".join(f"{score}, {family}" for family in FAMILIES for score in SIGN)
+        + " | F1 better | log-loss better | seconds |",
+        "|---" * (2 * len(FAMILIES) + 4) + "|",
+    ]
+    found = {score: by_setting(results, score) for score in (*SIGN, "seconds")}
+    for name in names:
+        cells, better = [], []
+        for family in FAMILIES:
+            for score in SIGN:
+                change = [
+                    m[name].mean() - m["default"].mean()
+                    for s, m in found[score].items()
+                    if FAMILY[s[1]] == family and {name, "default"} <= set(m)
+                ]
+                cells.append(f"{np.mean(change):+.3f}" if change else "")
+        for score, sign in SIGN.items():
+            pairs = [m for m in found[score].values() if {name, "default"} <= set(m)]
+            wins = [sign * (m[name].mean() - m["default"].mean()) > 0 for m in pairs]
+            better.append(f"{sum(wins)} of {len(wins)}")
+        ratio = [
+            m[name].mean() / m["default"].mean()
+            for m in found["seconds"].values()
+            if {name, "default"} <= set(m)
+        ]
+        better.append(f"{np.median(ratio):.2f} x")
+        lines.append(f"| {name} | " + " | ".join([*cells, *better]) + " |")
+    return "\n".join(lines)
+
+
+def report(results: Results, other_settings: Results | None = None) -> str:
     """All tables."""
     seeds = sorted({cell.seed for cell in results})
+    tables = []
+    if other_settings:
+        title = "**Other settings less the default**, with logistic regression on the group `tune`."
+        tables = [title, settings(other_settings)]
     return "\n\n".join(
         [
             f"{len(results)} results of {len(seeds)} seeds, with {environment()}.",
@@ -171,6 +209,7 @@ def report(results: Results) -> str:
             by_cell(results),
             "**Seconds over those of naive training**, median.",
             seconds(results),
+            *tables,
         ]
     )
 

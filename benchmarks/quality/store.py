@@ -8,6 +8,7 @@ from pathlib import Path
 from benchmarks.quality.problems import DATA
 
 FULL = Path(__file__).with_name("results.jsonl")
+SETTINGS = Path(__file__).with_name("settings.jsonl")
 
 
 @dataclass(frozen=True, order=True)

@@ -1,0 +1,87 @@
+"""Pictures of the comparison: every method by task, and ours against the best other one."""
+
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.quality.methods import INFORMED, METHODS
+from benchmarks.quality.problems import DATA, TASKS
+from benchmarks.quality.report import OURS, SIGN, Results, by_setting, competing
+
+FOLDER = Path(__file__).with_name("figures")
+GROUPS = {"tune": "#4477aa", "confirm": "#ee6677", "fresh": "#228833"}
+
+
+def draw(results: Results) -> None:
+    """Write the figures, as far as there are results of ours."""
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    FOLDER.mkdir(exist_ok=True)
+    for name, figure in (("tasks", by_task(results)), ("margins", margins(results))):
+        figure.savefig(FOLDER / f"{name}.png", dpi=110, bbox_inches="tight", metadata={})
+
+
+def by_task(results: Results) -> object:
+    """Mean test score of each method in each task, over the cells that it takes."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(11, 5.2), sharey=True, layout="constrained")
+    shown = [m for m in METHODS if m not in ("naive, 5 folds", *INFORMED)] + list(INFORMED)
+    marks = "osD^v<>PX*hdp"
+    colours = plt.get_cmap("tab20").colors
+    for ax, score in zip(axes, SIGN, strict=True):
+        settings = by_setting(results, score)
+        for k, method in enumerate(shown):
+            rows = [
+                [values[method].mean() for s, values in settings.items()
+                 if s[1] == task and method in values and OURS in values]
+                for task in TASKS
+            ]  # fmt: skip
+            mean = [np.mean(row) if row else np.nan for row in rows]
+            ours = method == OURS
+            ax.plot(
+                mean, range(len(TASKS)), marks[k % len(marks)], label=method,
+                ms=11 if ours else 6, color="black" if ours else colours[k % 20],
+                mfc="none" if method in INFORMED else None, zorder=3 if ours else 2,
+            )  # fmt: skip
+        ax.set_xlabel(f"mean test {'macro-F1' if score == 'F1' else score}")
+        ax.grid(alpha=0.3)
+    axes[1].set_xscale("log")
+    axes[0].set_yticks(range(len(TASKS)), TASKS)
+    axes[0].invert_yaxis()
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    return figure
+
+
+def margins(results: Results) -> object:
+    """Ours less the best other method of each cell, with its standard error, in order."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
+    for ax, (score, sign) in zip(axes, SIGN.items(), strict=True):
+        gaps = []
+        for setting, methods in by_setting(results, score).items():
+            rivals = competing(methods)
+            if OURS not in rivals:
+                continue
+            others = {m: v for m, v in rivals.items() if m != OURS}
+            best = max(others, key=lambda m: sign * others[m].mean())
+            gap = sign * (rivals[OURS] - others[best])
+            error = gap.std(ddof=1) / np.sqrt(len(gap)) if len(gap) > 1 else 0.0
+            gaps.append((gap.mean(), error, DATA[setting[0]].group))
+        gaps.sort()
+        for group, colour in GROUPS.items():
+            at = [k for k, gap in enumerate(gaps) if gap[2] == group]
+            ax.errorbar(
+                at, [gaps[k][0] for k in at], [gaps[k][1] for k in at],
+                fmt="o", ms=4, color=colour, elinewidth=1, label=f"{group} ({len(at)})",
+            )  # fmt: skip
+        ax.axhline(0.0, color="black", lw=0.8)
+        ax.set_yscale("symlog", linthresh=0.1)
+        ax.set_xlabel("cell")
+        name = "macro-F1: ours less" if sign > 0 else "log-loss saved by ours over"
+        ax.set_title(f"{name} the best other method of the cell", fontsize=10)
+        ax.grid(alpha=0.3)
+    axes[0].legend()
+    return figure
