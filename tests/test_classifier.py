@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -492,6 +493,16 @@ def test_unlabelled_rows_are_joined_only_if_they_are_like_the_labelled_ones(labe
     clf = make(task="semi-supervised", labelled=labelled).fit(X, SOME)
     assert (clf.retrained_ is not None) == rounds
     assert make(task="semi-supervised", rounds=0).fit(X, SOME).retrained_ is None
+
+
+def test_a_fold_without_a_label_to_learn_from_leaves_self_training_out():
+    given = np.where(np.isin(np.arange(len(X)), [0, 1, 2]), WORDS, None)
+    folds = [(np.arange(3), np.arange(3, 84)), (np.arange(3, 84), np.arange(3))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clf = make(task="semi-supervised", cv=folds).fit(X, given)
+    assert clf.retrained_ is None
+    check_probabilities(clf)
 
 
 def test_labels_of_positives_may_be_wrong_at_an_unknown_rate():

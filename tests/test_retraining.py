@@ -19,6 +19,7 @@ from decoupling.retraining import (
     softening,
     surest_members,
     training_weights,
+    with_shares,
 )
 from decoupling.transitions import tasks
 from decoupling.transitions.tasks import Task
@@ -379,6 +380,31 @@ def self_trained(X, codes, rounds, *, estimator=BAYES, weight=None, task=CLEAN):
     return self_train(Training(estimator, {}), X, codes, weight, folds, task, rounds), folds
 
 
+def test_shares_are_held():
+    rng = np.random.default_rng(0)
+    proba, weight = rng.dirichlet([1, 2, 5], 500), rng.random(500)
+    shares = np.array([0.5, 0.3, 0.2])
+    found = with_shares(proba, weight, shares)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    np.testing.assert_allclose(np.average(found, axis=0, weights=weight), shares, atol=0.01)
+    odds = (found[:, 0] / found[:, 1]) / (proba[:, 0] / proba[:, 1])
+    np.testing.assert_allclose(odds, odds[0])  # one factor for each class
+    same = with_shares(proba, weight, np.average(proba, axis=0, weights=weight))
+    np.testing.assert_allclose(same, proba)
+    none = with_shares(np.eye(3)[[0, 1, 1]], np.ones(3), np.array([0.5, 0.5, 0.0]))
+    np.testing.assert_allclose(none, np.eye(3)[[0, 1, 1]])
+
+
+@pytest.mark.parametrize("weight", [np.ones(20), np.append(np.zeros(240), np.ones(20))])
+def test_self_training_without_a_row_to_join(weight):
+    """None is unlabelled, or none that counts."""
+    X, classes, _ = noisy_rows(0, len(weight))
+    codes = np.where(weight > 0, classes + 1, 0)
+    found, _ = self_trained(X, codes, 3, weight=weight)
+    assert all(len(model.ensemble.models) == 1 for model in found.ensemble.models)
+    np.testing.assert_allclose(found.class_proba.sum(axis=1), 1)
+
+
 def test_surest_members_by_hand():
     """Of 3.75 expected rows of the first class 3 take part; of 3.25 of the other one 2.6."""
     first = np.array([0.95, 0.9, 0.85, 0.65, 0.2, 0.1, 0.1])
@@ -399,11 +425,16 @@ def test_self_training_by_hand(rounds):
     for fold in folds:
         labelled = fold.fit[codes[fold.fit] > 0]
         rows, target, weight = labelled, codes[labelled] - 1, np.ones(len(labelled))
+        shares = None
         for _ in range(rounds + 1):
             model = GaussianNB().fit(X[rows], target, weight)
             held_out[fold.predict] += model.predict_proba(X[fold.predict]) / (rounds + 1)
             mean += model.predict_proba(X) / (rounds + 1) / len(folds)
             proba = model.predict_proba(X[unlabelled])
+            if shares is None:  # the labels, and ten more as the first model would give them
+                shares = np.bincount(codes[labelled] - 1) + 10 * proba.mean(axis=0)
+                shares /= shares.sum()
+            proba = with_shares(proba, np.ones(len(proba)), shares)
             members = surest_members(proba, np.ones(len(proba)))
             sure = members.sum(axis=1) > 0.01
             rows = np.concatenate([labelled, unlabelled[sure]])
@@ -446,10 +477,12 @@ def test_self_training_goes_by_weight_where_it_can(estimator):
     found, _ = self_trained(X, codes, 2, estimator=estimator)
     np.testing.assert_allclose(found.class_proba.sum(axis=1), 1)
     if estimator is BAYES:
-        # Half the weight everywhere changes nothing, for a classifier that goes by shares.
-        halved, _ = self_trained(X, codes, 2, weight=np.full(len(X), 0.5))
-        whole, half = (tempered(run.class_proba, 1 / run.temperature) for run in (found, halved))
-        np.testing.assert_allclose(half, whole, atol=1e-9)
+        far = np.where(np.arange(len(X)) % 12 == 5, 50.0, 0.0)[:, None]
+        without = self_trained(X, codes, 2, weight=(far[:, 0] == 0).astype(float))[0]
+        moved = self_trained(X + far, codes, 2, weight=(far[:, 0] == 0).astype(float))[0]
+        rows = far[:, 0] == 0
+        np.testing.assert_allclose(moved.class_proba[rows], without.class_proba[rows], atol=1e-9)
+        assert np.abs(without.class_proba - found.class_proba).max() > 1e-4
 
 
 # Where labels may be wrong

@@ -555,6 +555,7 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         unlabelled = self.prior_.mean[:, 0]
         # Rows with a label are then like those without one, and may teach them.
         alike = self.task_.has_unlabelled and np.allclose(unlabelled, unlabelled[0])
+        alike = alike and all(((codes > 0) & (counts > 0))[fold.fit].any() for fold in folds)
         if self.rounds == 0 or not folds or (as_good and not alike):
             return None
         self._say(f"{self.rounds} rounds of retraining")

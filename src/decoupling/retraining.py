@@ -31,6 +31,8 @@ _SURE_FROM_LABELS: Final = 0.6
 # Of the rows that a class should have among those without its label, so many take part, the
 # most probable ones: no class then outgrows the others.
 _MEMBERS: Final = 0.8
+# How many labels a first guess of the class shares is worth beside the labels themselves.
+_GUESS: Final = 10.0
 # A class with less weight than this gets its most probable rows besides.
 _FEWEST: Final = 10.0
 # Copies of a row with less than this share of its weight are not worth their time.
@@ -142,11 +144,13 @@ def self_train(
     The classifier of a fold joins the unlabelled rows of which it is itself sure: as a jury its
     like would hear of the labels that are held out from it, and all would go wrong together. What
     is predicted is the mean over all rounds, the first included: later ones are better more often
-    than not, and too sure when they are not.
+    than not, and too sure when they are not. The share of each class is held at what the labels
+    say of it, which are as many in each; every fold needs one to learn from.
     """
     known = np.where(codes[:, None] == task.own, weight[:, None], 0.0)  # (N, C)
     labels = (task.own[:, None] == np.arange(len(task.labels))).astype(float)  # (C, S)
-    unlabelled = np.flatnonzero(codes == 0)
+    unlabelled = np.flatnonzero((codes == 0) & (weight > 0))
+    rounds = rounds if len(unlabelled) else 0
     chains = Parallel(n_jobs=training.n_jobs)(
         delayed(_self_trained)(training, X, known, weight, unlabelled, fold, rounds)
         for fold in folds
@@ -171,14 +175,32 @@ def _self_trained(
     alone = Training(training.estimator, training.fit_params)
     everything = [Fold(np.union1d(fold.fit, unlabelled), fold.predict)]
     candidates = _safe_indexing(X, unlabelled)
-    models: list[Any] = []
-    trust = known
-    for _ in range(rounds + 1):
+    counts = known[fold.fit].sum(axis=0)  # (C,)
+    ensemble = fit_classes(alone, X, known, everything)
+    models, shares = list(ensemble.models), None
+    for _ in range(rounds):
+        proba = ensemble.predict(candidates)
+        if shares is None:
+            guess = np.average(proba, axis=0, weights=weight[unlabelled])
+            shares = (counts + _GUESS * guess) / (counts.sum() + _GUESS)
+        proba = with_shares(proba, weight[unlabelled], shares)
+        trust = known.copy()
+        trust[unlabelled] = surest_members(proba, weight[unlabelled])
         ensemble = fit_classes(alone, X, trust, everything)
         models.extend(ensemble.models)
-        trust = known.copy()
-        trust[unlabelled] = surest_members(ensemble.predict(candidates), weight[unlabelled])
     return Ensemble(tuple(models), known.shape[1])
+
+
+def with_shares(proba: FloatArray, weight: FloatArray, shares: FloatArray) -> FloatArray:
+    """p(y|x) scaled class by class until its mean over the rows is ``shares``, nearly, (N, C).
+
+    Left alone, a classifier that trains itself finds more and more of the class that it finds most.
+    """
+    for _ in range(10):
+        mean = np.average(proba, axis=0, weights=weight)
+        proba = proba * (shares / np.maximum(mean, np.finfo(float).tiny))
+        proba /= proba.sum(axis=1, keepdims=True)
+    return proba
 
 
 def surest_members(proba: FloatArray, weight: FloatArray) -> FloatArray:
