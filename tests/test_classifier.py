@@ -495,12 +495,13 @@ def test_unlabelled_rows_are_joined_only_if_they_are_like_the_labelled_ones(labe
     assert make(task="semi-supervised", rounds=0).fit(X, SOME).retrained_ is None
 
 
-def test_a_fold_without_a_label_to_learn_from_leaves_self_training_out():
+@pytest.mark.parametrize("task", ["semi-supervised", "noisy"])
+def test_a_fold_without_a_label_to_learn_from_leaves_retraining_out(task):
     given = np.where(np.isin(np.arange(len(X)), [0, 1, 2]), WORDS, None)
     folds = [(np.arange(3), np.arange(3, 84)), (np.arange(3, 84), np.arange(3))]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        clf = make(task="semi-supervised", cv=folds).fit(X, given)
+        clf = make(task=task, cv=folds).fit(X, given)
     assert clf.retrained_ is None
     check_probabilities(clf)
 

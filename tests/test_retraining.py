@@ -19,6 +19,7 @@ from decoupling.retraining import (
     softening,
     surest_members,
     training_weights,
+    updated_transitions,
     with_shares,
 )
 from decoupling.transitions import tasks
@@ -282,6 +283,37 @@ def test_the_temperature_of_simulated_classes_is_recovered():
     assert softening(tempered(proba, 2.0), transitions, codes, np.ones(6000)) == pytest.approx(1)
 
 
+def test_transitions_are_updated_as_the_task_has_it():
+    """Classes are known: T is the share of each label, and tied cells are equal."""
+    classes = np.repeat([0, 1], [60, 40])
+    codes = np.where(np.arange(100) % 5 == 0, 1 - classes, classes)
+    proba = np.eye(2)[classes]
+    start = np.array([[0.6, 0.4], [0.4, 0.6]])
+    codes[:3] = 1  # three more wrong ones in the first class
+    by_class = tasks.class_conditional_noise(AB)
+    found = updated_transitions(by_class, proba, start, codes, np.ones(100))
+    wrong = np.mean(codes[:60] == 1)
+    np.testing.assert_allclose(found, [[1 - wrong, wrong], [0.2, 0.8]], atol=1e-3)
+    tied = updated_transitions(tasks.noisy(AB), proba, start, codes, np.ones(100))
+    assert tied[0, 1] == pytest.approx(tied[1, 0])
+    assert tied[0, 1] == pytest.approx((wrong + 0.2) / 2, abs=1e-3)
+
+
+def test_an_update_of_transitions_makes_the_labels_more_likely():
+    rng = np.random.default_rng(0)
+    proba = rng.dirichlet([0.3, 0.3], 400)
+    truth = np.array([[0.7, 0.3], [0.3, 0.7]])
+    codes = (rng.random(400) > (proba @ truth)[:, 0]).astype(int)
+    start = np.array([[0.95, 0.05], [0.05, 0.95]])
+    found = updated_transitions(tasks.noisy(AB), proba, start, codes, np.ones(400))
+
+    def likely(T):
+        return np.log((proba @ T)[np.arange(400), codes]).sum()
+
+    assert likely(found) > likely(start) + 10
+    assert abs(found[0, 1] - 0.3) < abs(start[0, 1] - 0.3) / 2
+
+
 # The rounds
 
 
@@ -338,10 +370,7 @@ def a_round(X, codes, folds, task, proba, transitions, with_unlabelled):
     ],
 )
 def test_rounds_by_hand(task, rounds, alone):
-    """The mean over the rounds, or over those with unlabelled rows if some are without.
-
-    More labels are wrong than T has it, so that the answer has to be softened.
-    """
+    """The mean over the rounds, or over those with unlabelled rows if some are without."""
     X, classes, codes = noisy_rows()
     transitions = np.array([[0.3, 0.6, 0.1], [0.3, 0.1, 0.6]])
     if task is PU:
@@ -357,7 +386,13 @@ def test_rounds_by_hand(task, rounds, alone):
         train.append(proba)
         test.append(some)
     train, test = np.mean(train[alone:], axis=0), np.mean(test[alone:], axis=0)
-    assert found.temperature > 1.05
+    ones, expected = np.ones(len(codes)), 1.0
+    for _ in range(3):  # T and temperature in turn, T only where labels may be wrong
+        if task is not PU:
+            soft = tempered(train, expected)
+            transitions = updated_transitions(task, soft, transitions, codes, ones)
+        expected = softening(train, transitions, codes, ones)
+    assert found.temperature == pytest.approx(expected, rel=1e-9)
     np.testing.assert_allclose(found.class_proba, tempered(train, found.temperature), atol=1e-6)
     np.testing.assert_allclose(found.predict(X[:5]), tempered(test, found.temperature), atol=1e-6)
 
@@ -431,9 +466,7 @@ def test_self_training_by_hand(rounds):
             held_out[fold.predict] += model.predict_proba(X[fold.predict]) / (rounds + 1)
             mean += model.predict_proba(X) / (rounds + 1) / len(folds)
             proba = model.predict_proba(X[unlabelled])
-            if shares is None:  # the labels, and ten more as the first model would give them
-                shares = np.bincount(codes[labelled] - 1) + 10 * proba.mean(axis=0)
-                shares /= shares.sum()
+            shares = proba.mean(axis=0) if shares is None else shares  # the first model's
             proba = with_shares(proba, np.ones(len(proba)), shares)
             members = surest_members(proba, np.ones(len(proba)))
             sure = members.sum(axis=1) > 0.01

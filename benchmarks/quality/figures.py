@@ -35,7 +35,7 @@ def by_task(results: Results) -> object:
         for k, method in enumerate(shown):
             rows = [
                 [values[method].mean() for s, values in settings.items()
-                 if s[1] == task and method in values and OURS in values]
+                 if s[1] == task and method in values]
                 for task in TASKS
             ]  # fmt: skip
             mean = [np.mean(row) if row else np.nan for row in rows]
@@ -48,6 +48,9 @@ def by_task(results: Results) -> object:
         ax.set_xlabel(f"mean test {'macro-F1' if score == 'F1' else score}")
         ax.grid(alpha=0.3)
     axes[1].set_xscale("log")
+    ticks = [0.1, 0.2, 0.5, 1, 2]
+    axes[1].set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes[1].minorticks_off()
     axes[0].set_yticks(range(len(TASKS)), TASKS)
     axes[0].invert_yaxis()
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
@@ -63,8 +66,6 @@ def margins(results: Results) -> object:
         gaps = []
         for setting, methods in by_setting(results, score).items():
             rivals = competing(methods)
-            if OURS not in rivals:
-                continue
             others = {m: v for m, v in rivals.items() if m != OURS}
             best = max(others, key=lambda m: sign * others[m].mean())
             gap = sign * (rivals[OURS] - others[best])
@@ -79,6 +80,11 @@ def margins(results: Results) -> object:
             )  # fmt: skip
         ax.axhline(0.0, color="black", lw=0.8)
         ax.set_yscale("symlog", linthresh=0.1)
+        ticks = [-1, -0.3, -0.1, -0.05, 0, 0.05, 0.1, 0.3, 1]
+        low, high = ax.get_ylim()
+        ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+        ax.minorticks_off()
+        ax.set_ylim(low, high)
         ax.set_xlabel("cell")
         name = "macro-F1: ours less" if sign > 0 else "log-loss saved by ours over"
         ax.set_title(f"{name} the best other method of the cell", fontsize=10)

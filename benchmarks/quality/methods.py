@@ -140,10 +140,15 @@ def pulearn_with(name: str) -> Method:
             raise UnsuitedError
         import pulearn
 
-        options = {"random_state": seed} if name == "BaggingPuClassifier" else {}
-        pu = getattr(pulearn, name)(clone(model), **options)
-        pu.fit(problem.X, np.where(codes_of(problem) == 1, 1, 0))
-        return Answer(*(_cut(pu.predict_proba(X)) for X in (problem.X_test, problem.X)))
+        # More than its tenth is held out, for which a dozen positives are too few.
+        more = {"hold_out_ratio": 0.2} if name == "ElkanotoPuClassifier" else {}
+        pu = getattr(pulearn, name)(clone(model), random_state=seed, **more)
+        X, X_test = (
+            part if isinstance(part, np.ndarray) else part.toarray()  # it takes no sparse rows
+            for part in (problem.X, problem.X_test)
+        )
+        pu.fit(X, np.where(codes_of(problem) == 1, 1, 0))
+        return Answer(*(_cut(pu.predict_proba(part)) for part in (X_test, X)))
 
     return method
 

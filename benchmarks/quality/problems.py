@@ -46,8 +46,8 @@ class Data:
     n_train : int
         Rows to learn from; of the others at most 5,000 test.
     group : {"tune", "confirm", "fresh"}
-        Defaults were chosen with the scores of the first in view, and two flaws that the second
-        showed were mended; the third was added when nothing was changed any more.
+        Defaults were chosen with the scores of the first in view, and flaws that the second showed
+        were mended; the third was added last.
     positives : tuple of int
         Classes that are labelled in the one-sided tasks; the first alone in "PU".
     """

@@ -21,18 +21,30 @@ Results = dict[Cell, dict[str, float]]
 
 
 def by_setting(results: Results, score: str) -> dict[Setting, dict[str, np.ndarray]]:
-    """Scores of all seeds, by data set, task and base, and by method."""
-    out: dict[Setting, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for cell, scores in sorted(results.items()):
+    """Scores by data set, task and base, and by method: of the seeds that ours has, in order.
+
+    A method that lacks one of them, because it failed or was not run, is left out, as are settings
+    without ours.
+    """
+    found: dict[Setting, dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
+    for cell, scores in results.items():
         if score in scores:
-            out[cell.data, cell.task, cell.base][cell.method].append(scores[score])
-    return {s: {m: np.array(v) for m, v in methods.items()} for s, methods in out.items()}
+            found[cell.data, cell.task, cell.base][cell.method][cell.seed] = scores[score]
+    out = {}
+    for setting, methods in sorted(found.items()):
+        ours = methods.get(OURS) or methods.get("default") or {}
+        if ours:
+            out[setting] = {
+                name: np.array([values[seed] for seed in sorted(ours)])
+                for name, values in methods.items()
+                if set(ours) <= set(values)
+            }
+    return out
 
 
 def competing(methods: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Methods that do not see the truth, with all the seeds there are."""
-    most = max(len(v) for v in methods.values())
-    return {m: v for m, v in methods.items() if m not in INFORMED and len(v) == most}
+    """Methods that do not see the truth."""
+    return {m: v for m, v in methods.items() if m not in INFORMED}
 
 
 def ranks(settings: dict[Setting, dict[str, np.ndarray]], sign: int) -> dict[str, list[float]]:
@@ -66,7 +78,7 @@ def overview(results: Results) -> str:
         for score, sign in SIGN.items():
             settings = {
                 s: m for s, m in by_setting(results, score).items()
-                if group in ("all", DATA[s[0]].group) and OURS in m
+                if group in ("all", DATA[s[0]].group)
             }  # fmt: skip
             if not settings:
                 continue
@@ -90,7 +102,7 @@ def families(results: Results) -> str:
     names = list(METHODS)
     lines = ["| family | score | " + " | ".join(names) + " |", "|---|---|" + "---|" * len(names)]
     for family in FAMILIES:
-        for score in ("F1", "log-loss", "Brier", "calibration", "train F1", "T"):
+        for score in ("F1", "log-loss", "Brier", "calibration", "T"):
             settings = by_setting(results, score)
             rows = [m for s, m in settings.items() if FAMILY[s[1]] == family]
             cells = []
@@ -127,7 +139,7 @@ def losses(results: Results) -> str:
     for score, sign in SIGN.items():
         for (data, task, base), methods in sorted(by_setting(results, score).items()):
             rivals = competing(methods)
-            if OURS not in rivals or _level(methods, sign):
+            if _level(methods, sign):
                 continue
             best = max(rivals, key=lambda m: sign * rivals[m].mean())
             gap = sign * (rivals[best].mean() - rivals[OURS].mean())

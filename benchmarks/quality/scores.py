@@ -10,9 +10,11 @@ BINS = 15
 
 
 def scores(problem: Problem, answer: Answer) -> dict[str, float]:
-    """Macro-F1, log-loss, Brier score and calibration error of test rows, and more.
+    """Macro-F1, log-loss, Brier score and calibration error of test and of training rows.
 
-    Of training rows those that carry no label of the ceiling are scored too: all of them.
+    Of the training rows ours is p(class | label, x) and the others' p(class | x), which they may
+    have fitted: these are not to be compared. T is wrong by the largest distance of a row, in total
+    variation.
     """
     out = {}
     for part, proba, classes in (

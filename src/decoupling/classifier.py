@@ -85,10 +85,11 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         labels if 0 is one of them).
     noise : "auto", float, array-like (C,), mapping or array-like (C, C), optional
         p(wrong label | class, labelled): a number, one per class, or, for
-        "class-conditional-noise", p(label | class, labelled). "auto" says that labels may be wrong
-        where the task alone would have it that they are not. If no number is given it is estimated
-        from rows of which the classifier is sure: well where classes can be told apart, and too
-        high where they overlap, since a confusion of the classifier looks like one of the labeller.
+        "class-conditional-noise", p(label | class, labelled). "auto" says that labels may be wrong,
+        one for another, where the task alone would have it that they are not. If no number is given
+        it is estimated from rows of which the classifier is sure: well where classes can be told
+        apart, and too high where they overlap, since a confusion of the classifier looks like one
+        of the labeller.
     labelled : float, array-like (C,) or mapping, optional
         p(labelled | class): a number or one per class that can be labelled. By default it is
         estimated from the mean of p(labelled | x) over the labelled rows, which is right if some
@@ -112,9 +113,10 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Whether p(label | x) is calibrated on the labels.
     rounds : int
         Rounds of retraining on p(class | label, x), of which the mean is predicted; 0 is the
-        paper. Where labels are right and as many rows of each class have one, the classifier of
-        each fold trains itself on the unlabelled rows of which it is sure. Where labels are right
-        and all rows have one, or some classes have more than others, there is no round.
+        paper. Where labels are right and the same share of every class has one, the classifier of
+        each fold trains itself on the unlabelled rows of which it is sure, and what is predicted
+        does not depend on how T was inferred. There is no round where labels are right and every
+        row has one, or ``labelled`` says that some classes have more, or a fold has no label.
     unlabelled : object, optional
         Value that means unlabelled, such as -1, beside NaN, None and NA, which always do.
     random_state : int, RandomState or None
@@ -135,8 +137,8 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     label_proba_ : array (N, S)
         p(label | x) of the training rows, out of fold.
     class_proba_ : array (N, C)
-        p(class | x) of the training rows, out of fold; rows that no model was fitted on are
-        predicted by all of them.
+        p(class | x) of the training rows, out of fold; rows that no model was fitted on, or none
+        with a label, are predicted by all of them.
     label_conditional_proba_ : array (N, C)
         p(class | label, x) of the training rows.
     transduction_ : array (N,)
@@ -555,8 +557,9 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         unlabelled = self.prior_.mean[:, 0]
         # Rows with a label are then like those without one, and may teach them.
         alike = self.task_.has_unlabelled and np.allclose(unlabelled, unlabelled[0])
-        alike = alike and all(((codes > 0) & (counts > 0))[fold.fit].any() for fold in folds)
-        if self.rounds == 0 or not folds or (as_good and not alike):
+        labelled = (codes >= int(self.task_.has_unlabelled)) & (counts > 0)
+        taught = all(labelled[fold.fit].any() for fold in folds)
+        if self.rounds == 0 or not folds or not taught or (as_good and not alike):
             return None
         self._say(f"{self.rounds} rounds of retraining")
         if as_good:

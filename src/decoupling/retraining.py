@@ -2,7 +2,8 @@
 
 After the inference every row has a class distribution given its label and its features. Rows that
 can be trusted train the base classifier once more, now on classes; its out-of-fold prediction takes
-the place of p(y|x), and so on for a few rounds.
+the place of p(y|x), and so on for a few rounds. Where labels are right there is nothing to infer
+about them, and the classifier trains itself on the unlabelled rows instead.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from decoupling._validation import warn_user
 from decoupling.cross_fitting import Ensemble, Fold, Training, out_of_fold
 from decoupling.inference.posterior import label_conditional
 from decoupling.label_model import best_temperature, log_proba, tempered
-from decoupling.transitions.tasks import Task
+from decoupling.transitions.tasks import Task, project
 
 # Unlabelled rows take part if the probability of a class is at least this; a little more where some
 # class has no label of its own and learns from unlabelled rows alone.
@@ -31,24 +32,27 @@ _SURE_FROM_LABELS: Final = 0.6
 # Of the rows that a class should have among those without its label, so many take part, the
 # most probable ones: no class then outgrows the others.
 _MEMBERS: Final = 0.8
-# How many labels a first guess of the class shares is worth beside the labels themselves.
-_GUESS: Final = 10.0
 # A class with less weight than this gets its most probable rows besides.
 _FEWEST: Final = 10.0
 # Copies of a row with less than this share of its weight are not worth their time.
 _NEGLIGIBLE: Final = 0.01
+# Temperature and T are found in turn so often, with so many steps of EM each time.
+_TURNS: Final = 3
+_STEPS: Final = 5
+# A label that a class may get is never impossible: so many rows have it.
+_POSSIBLE: Final = 1e-3
 # Warn when fewer of the labelled rows are kept.
 _KEPT: Final = 0.6
 
 
 @dataclass(frozen=True, eq=False)
 class Retrained:
-    """The classifier of the last round.
+    """The classifiers of the rounds.
 
     Attributes
     ----------
     ensemble : Ensemble
-        Classifiers of the folds, over classes.
+        Classifiers of the folds and rounds, over classes.
     temperature : float
         Softens their mean, 1 or more.
     class_proba : array (N, C)
@@ -126,8 +130,35 @@ def retrain(
     _warn_if_few_kept(task, trust, codes, weight)
     models = tuple(model for ensemble in ensembles[alone:] for model in ensemble.models)
     mean = np.asarray(sum(probas[alone:]) / (rounds - alone))
-    temperature = softening(mean, transitions, codes, weight)
+    temperature = 1.0
+    for _ in range(_TURNS):
+        if not task.clean:
+            soft = tempered(mean, temperature)
+            transitions = updated_transitions(task, soft, transitions, codes, weight)
+        temperature = softening(mean, transitions, codes, weight)
     return Retrained(Ensemble(models, mean.shape[1]), temperature, tempered(mean, temperature))
+
+
+def updated_transitions(
+    task: Task,
+    class_proba: FloatArray,
+    transitions: FloatArray,
+    codes: IntArray,
+    weight: FloatArray,
+) -> FloatArray:
+    r"""T with which the labels are more likely given p(y|x): a few steps of EM, (C, S).
+
+    .. math:: T_{cs} \leftarrow \sum_{i: s_i = s} w_i\, p(y_i = c | s_i, x_i)
+
+    as the task has it. A T that has too many labels wrong would find p(y|x) unsure enough, whatever
+    it is. Only for labels that may be wrong: the rate of labelling cannot be told from p(y|x).
+    """
+    seen = np.eye(transitions.shape[1])[codes] * weight[:, None]  # (N, S)
+    for _ in range(_STEPS):
+        conditional = label_conditional(class_proba, transitions, codes)
+        counts = conditional.T @ seen
+        transitions = project(task, np.where(task.mask, np.maximum(counts, _POSSIBLE), 0.0))
+    return transitions
 
 
 def self_train(
@@ -144,8 +175,8 @@ def self_train(
     The classifier of a fold joins the unlabelled rows of which it is itself sure: as a jury its
     like would hear of the labels that are held out from it, and all would go wrong together. What
     is predicted is the mean over all rounds, the first included: later ones are better more often
-    than not, and too sure when they are not. The share of each class is held at what the labels
-    say of it, which are as many in each; every fold needs one to learn from.
+    than not, and too sure when they are not. The share of each class among the unlabelled rows is
+    held at what the first round makes of it. Every fold needs a label to learn from.
     """
     known = np.where(codes[:, None] == task.own, weight[:, None], 0.0)  # (N, C)
     labels = (task.own[:, None] == np.arange(len(task.labels))).astype(float)  # (C, S)
@@ -175,14 +206,12 @@ def _self_trained(
     alone = Training(training.estimator, training.fit_params)
     everything = [Fold(np.union1d(fold.fit, unlabelled), fold.predict)]
     candidates = _safe_indexing(X, unlabelled)
-    counts = known[fold.fit].sum(axis=0)  # (C,)
     ensemble = fit_classes(alone, X, known, everything)
     models, shares = list(ensemble.models), None
     for _ in range(rounds):
         proba = ensemble.predict(candidates)
         if shares is None:
-            guess = np.average(proba, axis=0, weights=weight[unlabelled])
-            shares = (counts + _GUESS * guess) / (counts.sum() + _GUESS)
+            shares = np.average(proba, axis=0, weights=weight[unlabelled])  # (C,)
         proba = with_shares(proba, weight[unlabelled], shares)
         trust = known.copy()
         trust[unlabelled] = surest_members(proba, weight[unlabelled])
