@@ -209,7 +209,7 @@ def test_a_fold_with_a_single_code_predicts_it():
     ensemble = Training(LOGISTIC, {}).ensemble(X, codes, None, folds, 3)
     expected = [[0, 0, 1], [0, 0, 1], [1, 0, 0], [1, 0, 0]]
     np.testing.assert_array_equal(out_of_fold(ensemble, X, folds, 4), expected)
-    np.testing.assert_array_equal(ensemble.predict(X), np.tile([0.5, 0, 0.5], (4, 1)))
+    np.testing.assert_array_equal(ensemble.predict_proba(X), np.tile([0.5, 0, 0.5], (4, 1)))
 
 
 def test_a_row_does_not_see_its_own_label():
@@ -231,7 +231,7 @@ def test_rows_that_no_model_saw_are_predicted_by_all():
     fitted_on = [Fold(fold.fit[~unseen[fold.fit]], fold.predict) for fold in folds]
     ensemble = Training(BAYES, {}).ensemble(X, codes, None, fitted_on, 4)
     found = out_of_fold(ensemble, X, folds, len(X), unseen)
-    np.testing.assert_allclose(found[unseen], ensemble.predict(X)[unseen], rtol=1e-12)
+    np.testing.assert_allclose(found[unseen], ensemble.predict_proba(X)[unseen], rtol=1e-12)
     own = out_of_fold(ensemble, X, folds, len(X))
     np.testing.assert_array_equal(found[~unseen], own[~unseen])
     assert np.abs(found - own)[unseen].max() > 0

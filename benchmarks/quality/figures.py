@@ -6,7 +6,15 @@ import numpy as np
 
 from benchmarks.quality.methods import INFORMED, METHODS
 from benchmarks.quality.problems import DATA, TASKS
-from benchmarks.quality.report import OURS, SIGN, Results, by_setting, competing
+from benchmarks.quality.report import (
+    OURS,
+    SIGN,
+    Results,
+    best_of,
+    by_setting,
+    competing,
+    standard_error,
+)
 
 FOLDER = Path(__file__).with_name("figures")
 GROUPS = {"tune": "#4477aa", "confirm": "#ee6677", "fresh": "#228833"}
@@ -65,12 +73,10 @@ def margins(results: Results) -> object:
     for ax, (score, sign) in zip(axes, SIGN.items(), strict=True):
         gaps = []
         for setting, methods in by_setting(results, score).items():
-            rivals = competing(methods)
-            others = {m: v for m, v in rivals.items() if m != OURS}
-            best = max(others, key=lambda m: sign * others[m].mean())
-            gap = sign * (rivals[OURS] - others[best])
-            error = gap.std(ddof=1) / np.sqrt(len(gap)) if len(gap) > 1 else 0.0
-            gaps.append((gap.mean(), error, DATA[setting[0]].group))
+            others = {m: v for m, v in competing(methods).items() if m != OURS}
+            ours, other = methods[OURS], others[best_of(others, sign)]
+            gap = sign * (ours.mean() - other.mean())
+            gaps.append((gap, standard_error(ours, other), DATA[setting[0]].group))
         gaps.sort()
         for group, colour in GROUPS.items():
             at = [k for k, gap in enumerate(gaps) if gap[2] == group]

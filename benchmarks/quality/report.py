@@ -20,7 +20,9 @@ Setting = tuple[str, str, str]
 Results = dict[Cell, dict[str, float]]
 
 
-def by_setting(results: Results, score: str) -> dict[Setting, dict[str, np.ndarray]]:
+def by_setting(
+    results: Results, score: str, ours: str = OURS
+) -> dict[Setting, dict[str, np.ndarray]]:
     """Scores by data set, task and base, and by method: of the seeds that ours has, in order.
 
     A method that lacks one of them, because it failed or was not run, is left out, as are settings
@@ -32,12 +34,12 @@ def by_setting(results: Results, score: str) -> dict[Setting, dict[str, np.ndarr
             found[cell.data, cell.task, cell.base][cell.method][cell.seed] = scores[score]
     out = {}
     for setting, methods in sorted(found.items()):
-        ours = methods.get(OURS) or methods.get("default") or {}
-        if ours:
+        seeds = sorted(methods.get(ours, ()))
+        if seeds:
             out[setting] = {
-                name: np.array([values[seed] for seed in sorted(ours)])
+                name: np.array([values[seed] for seed in seeds])
                 for name, values in methods.items()
-                if set(ours) <= set(values)
+                if set(seeds) <= set(values)
             }
     return out
 
@@ -45,6 +47,11 @@ def by_setting(results: Results, score: str) -> dict[Setting, dict[str, np.ndarr
 def competing(methods: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Methods that do not see the truth."""
     return {m: v for m, v in methods.items() if m not in INFORMED}
+
+
+def best_of(methods: dict[str, np.ndarray], sign: int) -> str:
+    """Name of the method with the best mean."""
+    return max(methods, key=lambda m: sign * methods[m].mean())
 
 
 def ranks(settings: dict[Setting, dict[str, np.ndarray]], sign: int) -> dict[str, list[float]]:
@@ -92,7 +99,7 @@ def overview(results: Results) -> str:
 def _level(methods: dict[str, np.ndarray], sign: int) -> bool:
     """Whether ours is the best, or within one standard error of it."""
     rivals = competing(methods)
-    best = max(rivals, key=lambda m: sign * rivals[m].mean())
+    best = best_of(rivals, sign)
     behind = sign * (rivals[best].mean() - rivals[OURS].mean())
     return bool(behind <= standard_error(rivals[OURS], rivals[best]))
 
@@ -141,7 +148,7 @@ def losses(results: Results) -> str:
             rivals = competing(methods)
             if _level(methods, sign):
                 continue
-            best = max(rivals, key=lambda m: sign * rivals[m].mean())
+            best = best_of(rivals, sign)
             gap = sign * (rivals[best].mean() - rivals[OURS].mean())
             error = standard_error(rivals[OURS], rivals[best])
             lines.append(
@@ -175,28 +182,22 @@ def settings(results: Results) -> str:
         + " | F1 better | log-loss better | seconds |",
         "|---" * (2 * len(FAMILIES) + 4) + "|",
     ]
-    found = {score: by_setting(results, score) for score in (*SIGN, "seconds")}
+    found = {score: by_setting(results, score, "default") for score in (*SIGN, "seconds")}
     for name in names:
-        cells, better = [], []
-        for family in FAMILIES:
-            for score in SIGN:
-                change = [
-                    m[name].mean() - m["default"].mean()
-                    for s, m in found[score].items()
-                    if FAMILY[s[1]] == family and {name, "default"} <= set(m)
-                ]
-                cells.append(f"{np.mean(change):+.3f}" if change else "")
-        for score, sign in SIGN.items():
-            pairs = [m for m in found[score].values() if {name, "default"} <= set(m)]
-            wins = [sign * (m[name].mean() - m["default"].mean()) > 0 for m in pairs]
-            better.append(f"{sum(wins)} of {len(wins)}")
-        ratio = [
-            m[name].mean() / m["default"].mean()
-            for m in found["seconds"].values()
-            if {name, "default"} <= set(m)
+        change = {
+            score: {s: m[name].mean() - m["default"].mean() for s, m in cells.items() if name in m}
+            for score, cells in found.items()
+        }
+        cells = [
+            f"{np.mean([v for s, v in change[score].items() if FAMILY[s[1]] == family]):+.3f}"
+            for family in FAMILIES
+            for score in SIGN
         ]
-        better.append(f"{np.median(ratio):.2f} x")
-        lines.append(f"| {name} | " + " | ".join([*cells, *better]) + " |")
+        for score, sign in SIGN.items():
+            wins = [sign * value > 0 for value in change[score].values()]
+            cells.append(f"{sum(wins)} of {len(wins)}")
+        times = [m[name].mean() / m["default"].mean() for m in found["seconds"].values()]
+        lines.append(f"| {name} | " + " | ".join([*cells, f"{np.median(times):.2f} x"]) + " |")
     return "\n".join(lines)
 
 

@@ -48,7 +48,8 @@ from decoupling.label_model import (
     warn_if_by_heart,
 )
 from decoupling.labels import encode_labels, read_labels
-from decoupling.retraining import Retrained, retrain, self_train
+from decoupling.pseudo_labels import self_train
+from decoupling.retraining import Retrained, retrain
 from decoupling.transitions._rates import allows_noise, check_rates, is_auto
 from decoupling.transitions.choice import choose_task, class_array, encode, given_labels
 from decoupling.transitions.estimate import estimated_prior, with_rates
@@ -551,23 +552,20 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _retrain(
         self, training: Training, X: Any, codes: IntArray, counts: FloatArray
     ) -> Retrained | None:
-        """Rounds of retraining, unless the labels are as good as classes."""
-        folds = self.label_model_.folds
-        as_good = self.task_.clean and self.task_.complete
-        unlabelled = self.prior_.mean[:, 0]
-        # Rows with a label are then like those without one, and may teach them.
-        alike = self.task_.has_unlabelled and np.allclose(unlabelled, unlabelled[0])
-        labelled = (codes >= int(self.task_.has_unlabelled)) & (counts > 0)
-        taught = all(labelled[fold.fit].any() for fold in folds)
-        if self.rounds == 0 or not folds or not taught or (as_good and not alike):
+        """Rounds of retraining, or of self-training if labels are right; None if there is none."""
+        folds, task = self.label_model_.folds, self.task_
+        labelled = (codes >= int(task.has_unlabelled)) & (counts > 0)
+        if not (self.rounds and folds and all(labelled[fold.fit].any() for fold in folds)):
             return None
         self._say(f"{self.rounds} rounds of retraining")
-        if as_good:
-            return self_train(training, X, codes, counts, folds, self.task_, self.rounds)
-        proba, transitions = self.posterior_.class_proba, self.transitions_
-        return retrain(
-            training, X, codes, counts, folds, self.task_, proba, transitions, self.rounds
-        )
+        if not (task.clean and task.complete):
+            proba, transitions = self.posterior_.class_proba, self.transitions_
+            return retrain(training, X, codes, counts, folds, task, proba, transitions, self.rounds)
+        unlabelled = self.prior_.mean[:, 0]
+        # Rows with a label are then like those without one, and may teach them.
+        if task.has_unlabelled and np.allclose(unlabelled, unlabelled[0]):
+            return self_train(training, X, codes, counts, folds, task, self.rounds)
+        return None
 
     def _say(self, step: str) -> None:
         if self.verbose:

@@ -52,12 +52,17 @@ class Fold:
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """Classifiers of the folds, over codes 0 to ``n_codes - 1``; they predict their mean."""
+    """Classifiers over codes 0 to ``n_codes - 1`` that predict their mean, as one of them would."""
 
     models: tuple[Any, ...]
     n_codes: int
 
-    def predict(self, X: Any) -> FloatArray:
+    @property
+    def classes_(self) -> IntArray:
+        """Codes of the columns, (n_codes,)."""
+        return np.arange(self.n_codes)
+
+    def predict_proba(self, X: Any) -> FloatArray:
         """Mean probability of each code, (N, n_codes)."""
         return np.asarray(
             sum(aligned_proba(model, X, self.n_codes) for model in self.models) / len(self.models)
@@ -279,7 +284,7 @@ def out_of_fold(
         part = _safe_indexing(X, fold.predict)
         out[fold.predict] = aligned_proba(model, part, ensemble.n_codes)
     if unseen is not None and unseen.any():
-        out[unseen] = ensemble.predict(_safe_indexing(X, np.flatnonzero(unseen)))
+        out[unseen] = ensemble.predict_proba(_safe_indexing(X, np.flatnonzero(unseen)))
     return out
 
 

@@ -43,7 +43,7 @@ class JointForm:
 
     def predict(self, X: Any) -> FloatArray:
         """p(s|x), (N, S)."""
-        return self.ensemble.predict(X)
+        return self.ensemble.predict_proba(X)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +58,10 @@ class SplitForm:
 
     def predict(self, X: Any) -> FloatArray:
         """p(s|x), (N, S)."""
-        label = self.label.predict(X)
-        share = self.labelled if isinstance(self.labelled, float) else self.labelled.predict(X)
-        return _split_product(share, label)
+        label = self.label.predict_proba(X)
+        if isinstance(self.labelled, float):
+            return _split_product(self.labelled, label)
+        return _split_product(self.labelled.predict_proba(X), label)
 
 
 def _split_product(labelled: float | FloatArray, label: FloatArray) -> FloatArray:

@@ -2,8 +2,7 @@
 
 After the inference every row has a class distribution given its label and its features. Rows that
 can be trusted train the base classifier once more, now on classes; its out-of-fold prediction takes
-the place of p(y|x), and so on for a few rounds. Where labels are right there is nothing to infer
-about them, and the classifier trains itself on the unlabelled rows instead.
+the place of p(y|x), and so on for a few rounds.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from typing import Any, Final
 
 import numpy as np
 from sklearn.utils import _safe_indexing
-from sklearn.utils.parallel import Parallel, delayed
 
 from decoupling._typing import FloatArray, IntArray
 from decoupling._validation import warn_user
@@ -27,11 +25,9 @@ from decoupling.transitions.tasks import Task, project
 # class has no label of its own and learns from unlabelled rows alone.
 _SURE: Final = 0.75
 _SURE_WITHOUT_LABEL: Final = 0.8
-# Where labels are right this is enough.
-_SURE_FROM_LABELS: Final = 0.6
 # Of the rows that a class should have among those without its label, so many take part, the
 # most probable ones: no class then outgrows the others.
-_MEMBERS: Final = 0.8
+MEMBERS: Final = 0.8
 # A class with less weight than this gets its most probable rows besides.
 _FEWEST: Final = 10.0
 # Copies of a row with less than this share of its weight are not worth their time.
@@ -65,23 +61,7 @@ class Retrained:
 
     def predict(self, X: Any) -> FloatArray:
         """p(y|x) of new rows, (N, C)."""
-        return tempered(self.ensemble.predict(X), self.temperature)
-
-
-@dataclass(frozen=True, eq=False)
-class Mean:
-    """Classifiers that predict their mean as one."""
-
-    ensemble: Ensemble
-
-    @property
-    def classes_(self) -> IntArray:
-        """Codes of the columns."""
-        return np.arange(self.ensemble.n_codes)
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Mean probability of each code, (N, n_codes)."""
-        return self.ensemble.predict(X)
+        return tempered(self.ensemble.predict_proba(X), self.temperature)
 
 
 def retrain(
@@ -118,25 +98,45 @@ def retrain(
         How often; at least 1.
     """
     alone = rounds // 2 if task.has_unlabelled and not task.clean else 0
-    ensembles, probas = [], []
+    models: list[Any] = []
+    total = np.zeros_like(class_proba)
     for number in range(rounds):
         conditional = label_conditional(class_proba, transitions, codes)
         trust = training_weights(task, conditional, codes, weight, with_unlabelled=number >= alone)
         ensemble = fit_classes(training, X, trust, folds)
         unseen = np.asarray(trust.sum(axis=1) == 0)
         class_proba = out_of_fold(ensemble, X, folds, len(codes), unseen)
-        ensembles.append(ensemble)
-        probas.append(class_proba)
+        if number >= alone:
+            models.extend(ensemble.models)
+            total += class_proba
     _warn_if_few_kept(task, trust, codes, weight)
-    models = tuple(model for ensemble in ensembles[alone:] for model in ensemble.models)
-    mean = np.asarray(sum(probas[alone:]) / (rounds - alone))
-    temperature = 1.0
-    for _ in range(_TURNS):
+    mean = total / (rounds - alone)
+    temperature = softening(task, mean, transitions, codes, weight)
+    ensemble = Ensemble(tuple(models), mean.shape[1])
+    return Retrained(ensemble, temperature, tempered(mean, temperature))
+
+
+def softening(
+    task: Task,
+    class_proba: FloatArray,
+    transitions: FloatArray,
+    codes: IntArray,
+    weight: FloatArray,
+) -> float:
+    """Most probable temperature of 1 or more of p(y|x), given the labels.
+
+    Training on its own answers makes a classifier too sure; it is never made surer than it is.
+    Where labels may be wrong T is found with it, in turn: one that has too many of them wrong would
+    find p(y|x) unsure enough, whatever it is.
+    """
+    logs, temperature = log_proba(class_proba), 1.0
+    for _ in range(1 if task.clean else _TURNS):
         if not task.clean:
-            soft = tempered(mean, temperature)
+            soft = tempered(class_proba, temperature)
             transitions = updated_transitions(task, soft, transitions, codes, weight)
-        temperature = softening(mean, transitions, codes, weight)
-    return Retrained(Ensemble(models, mean.shape[1]), temperature, tempered(mean, temperature))
+        emits = transitions[:, codes].T  # (N, C): p(given label | class)
+        temperature = best_temperature(logs, emits, weight, coldest=1.0)
+    return temperature
 
 
 def updated_transitions(
@@ -150,8 +150,8 @@ def updated_transitions(
 
     .. math:: T_{cs} \leftarrow \sum_{i: s_i = s} w_i\, p(y_i = c | s_i, x_i)
 
-    as the task has it. A T that has too many labels wrong would find p(y|x) unsure enough, whatever
-    it is. Only for labels that may be wrong: the rate of labelling cannot be told from p(y|x).
+    as the task has it. For labels that may be wrong: where none is, T is the rate of labelling, and
+    that cannot be told from p(y|x).
     """
     seen = np.eye(transitions.shape[1])[codes] * weight[:, None]  # (N, S)
     for _ in range(_STEPS):
@@ -159,92 +159,6 @@ def updated_transitions(
         counts = conditional.T @ seen
         transitions = project(task, np.where(task.mask, np.maximum(counts, _POSSIBLE), 0.0))
     return transitions
-
-
-def self_train(
-    training: Training,
-    X: Any,
-    codes: IntArray,
-    weight: FloatArray,
-    folds: Sequence[Fold],
-    task: Task,
-    rounds: int,
-) -> Retrained:
-    """Train on labels that are right, then on these and the unlabelled rows, and again.
-
-    The classifier of a fold joins the unlabelled rows of which it is itself sure: as a jury its
-    like would hear of the labels that are held out from it, and all would go wrong together. What
-    is predicted is the mean over all rounds, the first included: later ones are better more often
-    than not, and too sure when they are not. The share of each class among the unlabelled rows is
-    held at what the first round makes of it. Every fold needs a label to learn from.
-    """
-    known = np.where(codes[:, None] == task.own, weight[:, None], 0.0)  # (N, C)
-    labels = (task.own[:, None] == np.arange(len(task.labels))).astype(float)  # (C, S)
-    unlabelled = np.flatnonzero((codes == 0) & (weight > 0))
-    rounds = rounds if len(unlabelled) else 0
-    chains = Parallel(n_jobs=training.n_jobs)(
-        delayed(_self_trained)(training, X, known, weight, unlabelled, fold, rounds)
-        for fold in folds
-    )
-    means = Ensemble(tuple(Mean(chain) for chain in chains), known.shape[1])
-    class_proba = out_of_fold(means, X, folds, len(codes), codes == 0)
-    labelled = codes > 0
-    temperature = softening(class_proba[labelled], labels, codes[labelled], weight[labelled])
-    return Retrained(means, temperature, tempered(class_proba, temperature))
-
-
-def _self_trained(
-    training: Training,
-    X: Any,
-    known: FloatArray,
-    weight: FloatArray,
-    unlabelled: IntArray,
-    fold: Fold,
-    rounds: int,
-) -> Ensemble:
-    """Classifiers of the rounds of a fold, over classes."""
-    alone = Training(training.estimator, training.fit_params)
-    everything = [Fold(np.union1d(fold.fit, unlabelled), fold.predict)]
-    candidates = _safe_indexing(X, unlabelled)
-    ensemble = fit_classes(alone, X, known, everything)
-    models, shares = list(ensemble.models), None
-    for _ in range(rounds):
-        proba = ensemble.predict(candidates)
-        if shares is None:
-            shares = np.average(proba, axis=0, weights=weight[unlabelled])  # (C,)
-        proba = with_shares(proba, weight[unlabelled], shares)
-        trust = known.copy()
-        trust[unlabelled] = surest_members(proba, weight[unlabelled])
-        ensemble = fit_classes(alone, X, trust, everything)
-        models.extend(ensemble.models)
-    return Ensemble(tuple(models), known.shape[1])
-
-
-def with_shares(proba: FloatArray, weight: FloatArray, shares: FloatArray) -> FloatArray:
-    """p(y|x) scaled class by class until its mean over the rows is ``shares``, nearly, (N, C).
-
-    Left alone, a classifier that trains itself finds more and more of the class that it finds most.
-    """
-    for _ in range(10):
-        mean = np.average(proba, axis=0, weights=weight)
-        proba = proba * (shares / np.maximum(mean, np.finfo(float).tiny))
-        proba /= proba.sum(axis=1, keepdims=True)
-    return proba
-
-
-def surest_members(proba: FloatArray, weight: FloatArray) -> FloatArray:
-    """How much each row counts as a member of its most probable class, (N, C).
-
-    Of the rows of a class, as many as eight tenths of its expected number: the most probable ones,
-    and none of which it is too unsure.
-    """
-    members = np.zeros_like(proba)
-    best = proba.argmax(axis=1)
-    for c in range(proba.shape[1]):
-        rows = np.flatnonzero((best == c) & (proba[:, c] >= _SURE_FROM_LABELS))
-        amount = _MEMBERS * float(proba[:, c] @ weight)
-        members[rows, c] = keep_most_probable(proba[rows, c], weight[rows], amount)
-    return members
 
 
 def training_weights(
@@ -300,7 +214,7 @@ def _rescued(
     for c in np.flatnonzero(trust.sum(axis=0) < _FEWEST):
         rows = np.flatnonzero(others)
         expected = float(conditional[rows, c] @ weight[rows])
-        amount = max(_MEMBERS * expected, _FEWEST)
+        amount = max(MEMBERS * expected, _FEWEST)
         out[rows, c] = keep_most_probable(conditional[rows, c], weight[rows], amount)
     return out
 
@@ -317,17 +231,6 @@ def fit_classes(training: Training, X: Any, trust: FloatArray, folds: Sequence[F
     copies = [Fold(np.flatnonzero(np.isin(rows, fold.fit)), fold.predict) for fold in folds]
     spread = Training(training.estimator, training.params_of(rows, n_rows), training.n_jobs)
     return spread.ensemble(_safe_indexing(X, rows), classes, weight, copies, n_classes)
-
-
-def softening(
-    class_proba: FloatArray, transitions: FloatArray, codes: IntArray, weight: FloatArray
-) -> float:
-    r"""Most probable temperature of 1 or more given the labels, whose likelihood is T.
-
-    Training on its own answers makes a classifier too sure; it is never made surer than it is.
-    """
-    emits = transitions[:, codes].T  # (N, C): p(given label | class)
-    return best_temperature(log_proba(class_proba), emits, weight, coldest=1.0)
 
 
 def _warn_if_few_kept(task: Task, trust: FloatArray, codes: IntArray, weight: FloatArray) -> None:

@@ -108,8 +108,10 @@ def uniform_noise(noise: Rates, classes: Names) -> FloatArray:
 
 def allows_noise(noise: Any) -> bool:
     """Whether some label may be wrong, given what the user said of it."""
-    if noise is None or is_auto(noise):
-        return noise is not None
+    if noise is None:
+        return False
+    if is_auto(noise):
+        return True
     refuse_frame(noise)
     values = list(dict(noise).values()) if hasattr(noise, "keys") else noise
     try:

@@ -1,0 +1,112 @@
+"""Self-training, where labels are right: the unlabelled rows teach the classifier, too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
+
+from decoupling._typing import FloatArray, IntArray
+from decoupling.cross_fitting import Ensemble, Fold, Training, out_of_fold
+from decoupling.label_model import best_temperature, log_proba, tempered
+from decoupling.retraining import MEMBERS, Retrained, fit_classes, keep_most_probable
+from decoupling.transitions.tasks import Task
+
+# Unlabelled rows take part if the probability of a class is at least this.
+_SURE: Final = 0.6
+# The shares of the classes are then met to a hundredth.
+_SCALINGS: Final = 10
+
+
+def self_train(
+    training: Training,
+    X: Any,
+    codes: IntArray,
+    weight: FloatArray,
+    folds: Sequence[Fold],
+    task: Task,
+    rounds: int,
+) -> Retrained:
+    """Train on labels that are right, then on these and the unlabelled rows, and again.
+
+    The classifier of a fold joins the unlabelled rows of which it is itself sure: as a jury its
+    like would hear of the labels that are held out from it, and all would go wrong together. What
+    is predicted is the mean over all rounds, the first included: later ones are better more often
+    than not, and too sure when they are not. The share of each class among the unlabelled rows is
+    held at what the first round makes of it. Every fold needs a label to learn from.
+    """
+    known = np.where(codes[:, None] == task.own, weight[:, None], 0.0)  # (N, C)
+    unlabelled = np.flatnonzero((codes == 0) & (weight > 0))
+    rounds = rounds if len(unlabelled) else 0
+    chains = Parallel(n_jobs=training.n_jobs)(
+        delayed(_self_trained)(training, X, known, weight, unlabelled, fold, rounds)
+        for fold in folds
+    )
+    means = Ensemble(tuple(chains), known.shape[1])
+    class_proba = out_of_fold(means, X, folds, len(codes), codes == 0)
+    rows = np.flatnonzero(codes > 0)
+    temperature = best_temperature(
+        log_proba(class_proba[rows]),
+        (codes[rows, None] == task.own).astype(float),
+        weight[rows],
+        coldest=1.0,
+    )
+    return Retrained(means, temperature, tempered(class_proba, temperature))
+
+
+def _self_trained(
+    training: Training,
+    X: Any,
+    known: FloatArray,
+    weight: FloatArray,
+    unlabelled: IntArray,
+    fold: Fold,
+    rounds: int,
+) -> Ensemble:
+    """Classifiers of the rounds of a fold, over classes."""
+    alone = Training(training.estimator, training.fit_params)
+    everything = [Fold(np.union1d(fold.fit, unlabelled), fold.predict)]
+    candidates = _safe_indexing(X, unlabelled)
+    ensemble = fit_classes(alone, X, known, everything)
+    models, shares = list(ensemble.models), None
+    for _ in range(rounds):
+        proba = ensemble.predict_proba(candidates)
+        if shares is None:
+            shares = np.average(proba, axis=0, weights=weight[unlabelled])  # (C,)
+        proba = with_shares(proba, weight[unlabelled], shares)
+        trust = known.copy()
+        trust[unlabelled] = surest_members(proba, weight[unlabelled])
+        ensemble = fit_classes(alone, X, trust, everything)
+        models.extend(ensemble.models)
+    return Ensemble(tuple(models), known.shape[1])
+
+
+def with_shares(proba: FloatArray, weight: FloatArray, shares: FloatArray) -> FloatArray:
+    """p(y|x) scaled class by class until its mean over the rows is ``shares``, nearly, (N, C).
+
+    Left alone, a classifier that trains itself finds more and more of the class that it finds most.
+    """
+    scale = np.ones_like(shares)
+    for _ in range(_SCALINGS):
+        mean = scale * ((weight / (proba @ scale)) @ proba) / weight.sum()
+        # A class that nothing is left of, or should be, is not scaled: a row may have no other.
+        scale *= np.divide(shares, mean, out=np.ones_like(shares), where=(mean > 0) & (shares > 0))
+    return np.asarray(proba * scale / (proba @ scale)[:, None])
+
+
+def surest_members(proba: FloatArray, weight: FloatArray) -> FloatArray:
+    """How much each row counts as a member of its most probable class, (N, C).
+
+    Of the rows of a class, as many as eight tenths of its expected number: the most probable ones,
+    and none of which it is too unsure.
+    """
+    members = np.zeros_like(proba)
+    best = proba.argmax(axis=1)
+    for c in range(proba.shape[1]):
+        rows = np.flatnonzero((best == c) & (proba[:, c] >= _SURE))
+        amount = MEMBERS * float(proba[:, c] @ weight)
+        members[rows, c] = keep_most_probable(proba[rows, c], weight[rows], amount)
+    return members

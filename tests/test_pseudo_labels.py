@@ -1,0 +1,138 @@
+"""Self-training: which unlabelled rows take part, as what, and what comes of it."""
+
+import numpy as np
+import pytest
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+
+from decoupling.cross_fitting import Training, make_folds
+from decoupling.label_model import tempered
+from decoupling.pseudo_labels import self_train, surest_members, with_shares
+from decoupling.transitions import tasks
+
+CLEAN = tasks.semi_supervised(("a", "b"))
+BAYES = GaussianNB()  # it takes weights, and has a closed form
+
+
+def clouds(seed, n_rows):
+    """Two clouds that overlap a little, and which row is of which."""
+    rng = np.random.default_rng(seed)
+    classes = rng.integers(0, 2, n_rows)
+    return 2.0 * (2 * classes - 1)[:, None] + 1.5 * rng.standard_normal((n_rows, 2)), classes
+
+
+def half_labelled(seed=0, n_rows=240):
+    """Two clouds, one row in twelve labelled."""
+    X, classes = clouds(seed, n_rows)
+    return X, classes, np.where(np.arange(n_rows) % 12 == 0, classes + 1, 0)
+
+
+def self_trained(X, codes, rounds, *, estimator=BAYES, weight=None, task=CLEAN):
+    folds = make_folds(None, codes, 3, np.random.RandomState(0))
+    weight = np.ones(len(codes)) if weight is None else weight
+    return self_train(Training(estimator, {}), X, codes, weight, folds, task, rounds), folds
+
+
+def test_shares_are_held():
+    rng = np.random.default_rng(0)
+    proba, weight = rng.dirichlet([1, 2, 5], 500), rng.random(500)
+    shares = np.array([0.5, 0.3, 0.2])
+    found = with_shares(proba, weight, shares)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    np.testing.assert_allclose(np.average(found, axis=0, weights=weight), shares, atol=0.01)
+    odds = (found[:, 0] / found[:, 1]) / (proba[:, 0] / proba[:, 1])
+    np.testing.assert_allclose(odds, odds[0])  # one factor for each class
+    same = with_shares(proba, weight, np.average(proba, axis=0, weights=weight))
+    np.testing.assert_allclose(same, proba)
+    none = with_shares(np.eye(3)[[0, 1, 1]], np.ones(3), np.array([0.5, 0.5, 0.0]))
+    np.testing.assert_allclose(none, np.eye(3)[[0, 1, 1]])
+    sudden = with_shares(np.eye(3)[[0, 1, 2]], np.ones(3), np.array([0.5, 0.5, 0.0]))
+    np.testing.assert_allclose(sudden, np.eye(3))  # a class that was nobody's at first
+
+
+@pytest.mark.parametrize("weight", [np.ones(20), np.append(np.zeros(240), np.ones(20))])
+def test_self_training_without_a_row_to_join(weight):
+    """None is unlabelled, or none that counts."""
+    X, classes = clouds(0, len(weight))
+    codes = np.where(weight > 0, classes + 1, 0)
+    found, _ = self_trained(X, codes, 3, weight=weight)
+    assert all(len(model.models) == 1 for model in found.ensemble.models)
+    np.testing.assert_allclose(found.class_proba.sum(axis=1), 1)
+
+
+def test_surest_members_by_hand():
+    """Of 3.75 expected rows of the first class 3 take part; of 3.25 of the other one 2.6."""
+    first = np.array([0.95, 0.9, 0.85, 0.65, 0.2, 0.1, 0.1])
+    members = surest_members(np.column_stack([first, 1 - first]), np.ones(7))
+    expected = [[1, 0], [1, 0], [1, 0], [0, 0], [0, 0.6], [0, 1], [0, 1]]
+    np.testing.assert_allclose(members, expected, atol=1e-12)
+    unsure = surest_members(np.array([[0.59, 0.41], [0.6, 0.4], [0.3, 0.7]]), np.full(3, 2.0))
+    np.testing.assert_allclose(unsure, [[0, 0], [2, 0], [0, 2]])
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_self_training_by_hand(rounds):
+    """Each fold for itself: its labels, then these and the unlabelled rows that it is sure of."""
+    X, _, codes = half_labelled()
+    found, folds = self_trained(X, codes, rounds)
+    held_out, mean = np.zeros((len(X), 2)), np.zeros((len(X), 2))
+    unlabelled = np.flatnonzero(codes == 0)
+    for fold in folds:
+        labelled = fold.fit[codes[fold.fit] > 0]
+        rows, target, weight = labelled, codes[labelled] - 1, np.ones(len(labelled))
+        shares = None
+        for _ in range(rounds + 1):
+            model = GaussianNB().fit(X[rows], target, weight)
+            held_out[fold.predict] += model.predict_proba(X[fold.predict]) / (rounds + 1)
+            mean += model.predict_proba(X) / (rounds + 1) / len(folds)
+            proba = model.predict_proba(X[unlabelled])
+            shares = proba.mean(axis=0) if shares is None else shares  # the first model's
+            proba = with_shares(proba, np.ones(len(proba)), shares)
+            members = surest_members(proba, np.ones(len(proba)))
+            sure = members.sum(axis=1) > 0.01
+            rows = np.concatenate([labelled, unlabelled[sure]])
+            target = np.concatenate([codes[labelled] - 1, proba[sure].argmax(axis=1)])
+            weight = np.concatenate([np.ones(len(labelled)), members[sure].sum(axis=1)])
+    t = found.temperature
+    assert t > 1.05
+    expected = np.where(codes[:, None] == 0, mean, held_out)
+    np.testing.assert_allclose(found.class_proba, tempered(expected, t), atol=1e-9)
+    np.testing.assert_allclose(found.predict(X), tempered(mean, t), atol=1e-9)
+
+
+def test_a_held_out_label_has_no_say_in_its_own_prediction():
+    X, _, codes = half_labelled()
+    before, folds = self_trained(X, codes, 3)
+    row = np.flatnonzero(codes > 0)[4]
+    upset = codes.copy()
+    upset[row] = 3 - upset[row]
+    training, ones = Training(BAYES, {}), np.ones(len(codes))
+    after = self_train(training, X, upset, ones, folds, CLEAN, 3)
+    cooled = [tempered(run.class_proba, 1 / run.temperature)[row] for run in (before, after)]
+    np.testing.assert_allclose(*cooled)
+    assert np.abs(before.class_proba - after.class_proba).max() > 0.01
+
+
+def test_unlabelled_rows_help():
+    """Few labels place the clouds badly; the rows themselves show where they are."""
+    before, after = [], []
+    for seed in range(20):
+        X, classes, codes = half_labelled(seed, 120)
+        for rounds, hits in ((0, before), (3, after)):
+            found, _ = self_trained(X, codes, rounds)
+            hits.append(np.mean(found.class_proba.argmax(axis=1) == classes))
+    assert np.mean(after) > np.mean(before) + 0.01
+
+
+@pytest.mark.parametrize("estimator", [BAYES, KNeighborsClassifier(3)])
+def test_self_training_goes_by_weight_where_it_can(estimator):
+    X, _, codes = half_labelled()
+    found, _ = self_trained(X, codes, 2, estimator=estimator)
+    np.testing.assert_allclose(found.class_proba.sum(axis=1), 1)
+    if estimator is BAYES:
+        far = np.where(np.arange(len(X)) % 12 == 5, 50.0, 0.0)[:, None]
+        without = self_trained(X, codes, 2, weight=(far[:, 0] == 0).astype(float))[0]
+        moved = self_trained(X + far, codes, 2, weight=(far[:, 0] == 0).astype(float))[0]
+        rows = far[:, 0] == 0
+        np.testing.assert_allclose(moved.class_proba[rows], without.class_proba[rows], atol=1e-9)
+        assert np.abs(without.class_proba - found.class_proba).max() > 1e-4
