@@ -388,7 +388,12 @@ def test_prefit_classes_in_another_order():
     names = np.array(["?", "d", "b", "a"])
     model = LogisticRegression().fit(X, names[codes])
     assert model.classes_.tolist() == ["a", "b", "d"]
-    options = {"n_labels": 3, "has_unlabelled": False, "calibrate": False}
+    options = {
+        "n_labels": 3,
+        "has_unlabelled": False,
+        "constant_rate": False,
+        "calibrate": False,
+    }
     found = prefit_label_model(model, X, codes - 1, None, np.array([2, 1, 0]), **options)
     np.testing.assert_allclose(found.proba, model.predict_proba(X)[:, ::-1], atol=1e-8)
     np.testing.assert_allclose(found.predict(X[:3]), found.proba[:3])
@@ -400,18 +405,49 @@ def test_prefit_without_unlabelled_rows_takes_their_share():
     weight = np.linspace(1, 2, len(X))
     labelled = codes > 0
     model = LogisticRegression().fit(X[labelled], codes[labelled])
-    options = {"n_labels": 4, "has_unlabelled": True, "calibrate": False}
+    options = {
+        "n_labels": 4,
+        "has_unlabelled": True,
+        "constant_rate": False,
+        "calibrate": False,
+    }
     found = prefit_label_model(model, X, codes, weight, np.array([1, 2, 3]), **options)
     rate = weight[labelled].sum() / weight.sum()
     np.testing.assert_allclose(found.proba[:, 0], 1 - rate, atol=1e-8)
     np.testing.assert_allclose(found.proba[:, 1:], rate * model.predict_proba(X), atol=1e-8)
 
 
+def test_prefit_p_of_labelled_is_constant_where_it_cannot_depend_on_x():
+    X, codes = draw_labelled(labelled=0.4)
+    model = LogisticRegression().fit(X, codes)
+    assert np.ptp(model.predict_proba(X)[:, 0]) > 0.01
+    options = {"n_labels": 4, "has_unlabelled": True, "constant_rate": True, "calibrate": False}
+    found = prefit_label_model(model, X, codes, None, np.arange(4), **options)
+    np.testing.assert_allclose(found.proba[:, 0], np.mean(codes == 0), atol=1e-8)
+    label = model.predict_proba(X)[:, 1:]
+    expected = np.mean(codes > 0) * label / label.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(found.proba[:, 1:], expected, atol=1e-8)
+    np.testing.assert_allclose(found.predict(X[:3]), found.proba[:3])
+
+
+def test_prefit_sure_that_a_row_is_unlabelled():
+    class Sure:
+        classes_ = np.arange(3)
+
+        def predict_proba(self, X):
+            return np.tile([1.0, 0.0, 0.0], (len(X), 1))
+
+    codes = np.array([0, 1, 2, 0])
+    options = {"n_labels": 3, "has_unlabelled": True, "constant_rate": True}
+    found = prefit_label_model(Sure(), np.zeros((4, 1)), codes, None, np.arange(3), **options)
+    np.testing.assert_allclose(found.proba, [[0.5, 0.25, 0.25]] * 4)
+
+
 def test_prefit_with_unlabelled_as_a_class_that_lacks_a_label():
     X, codes = draw_labelled()
     known = np.where(codes == 3, 0, codes)
     model = LogisticRegression().fit(X, known)
-    options = {"n_labels": 4, "has_unlabelled": True}
+    options = {"n_labels": 4, "has_unlabelled": True, "constant_rate": False}
     found = prefit_label_model(model, X, codes, None, np.array([0, 1, 2]), **options)
     assert isinstance(found.form, JointForm)
     assert_probabilities(found.proba, (len(X), 4))

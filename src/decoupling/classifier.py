@@ -469,6 +469,7 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         options: dict[str, Any] = {
             "n_labels": n_labels,
             "has_unlabelled": unlabelled,
+            "constant_rate": self.task_.rate_tied,
             "calibrate": self.calibrate,
         }
         if isinstance(self.cv, str) and self.cv == "prefit":
@@ -480,10 +481,7 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         else:
             folds = make_folds(X, codes, self.cv, check_random_state(self.random_state))
             check_fold_weights(folds, weight)
-        constant = self.task_.rate_tied
-        model = fit_label_model(
-            training, X, codes, weight, folds, constant_rate=constant, **options
-        )
+        model = fit_label_model(training, X, codes, weight, folds, **options)
         if self.cv is None:
             warn_if_by_heart(model.raw, codes, codes >= int(unlabelled))
         return model

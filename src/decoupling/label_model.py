@@ -65,11 +65,14 @@ class SplitForm:
 
 
 def _split_product(labelled: float | FloatArray, label: FloatArray) -> FloatArray:
+    """p(s|x), (N, S), of p(labelled | x) and columns 1 to S - 1 of p(label | x)."""
     rate = labelled if isinstance(labelled, float) else labelled[:, 1:]
     share = np.broadcast_to(rate, (len(label), 1))
-    out: FloatArray = label * share
-    out[:, 0] = 1.0 - share[:, 0]
-    return out
+    total = label[:, 1:].sum(axis=1, keepdims=True)
+    # All labels alike where a classifier is sure of none.
+    equal = np.full_like(label[:, 1:], 1.0 / (label.shape[1] - 1))
+    given = np.divide(label[:, 1:], total, out=equal, where=total > 0)
+    return np.hstack([1.0 - share, given * share])
 
 
 # Calibration, on the labels themselves
@@ -328,17 +331,19 @@ def prefit_label_model(
     *,
     n_labels: int,
     has_unlabelled: bool,
+    constant_rate: bool,
     calibrate: bool = True,
 ) -> LabelModel:
     """p(s|x) of a classifier that was fitted elsewhere, calibrated on the labels of X.
 
-    ``columns`` says which column of p(s|x) each of its classes is. If none is unlabelled, every row
-    is as likely to be labelled.
+    ``columns`` says which column of p(s|x) each of its classes is. Every row is as likely to be
+    labelled if none is unlabelled, or if p(labelled | x) cannot depend on x: what the classifier
+    makes of it is then chance, or the labels of its own rows.
     """
     counts = np.ones(len(codes)) if weight is None else weight
     ensemble = Ensemble((Renamed(estimator, columns),), n_labels)
     form: JointForm | SplitForm = JointForm(ensemble)
-    if has_unlabelled and 0 not in columns:
+    if has_unlabelled and (0 not in columns or (constant_rate and n_labels > 2)):
         form = SplitForm(float(counts[codes > 0].sum() / counts.sum()), ensemble)
     raw = form.predict(X)
     return calibrated(form, raw, codes, counts, (), has_unlabelled, calibrate)
