@@ -6,11 +6,13 @@ from problems import random_problem
 from scipy.special import psi
 
 from decoupling import TransitionPrior, infer
+from decoupling.datasets import four_normals
+from decoupling.inference import dirichlet
 from decoupling.inference.blocks import BlockMap
 from decoupling.inference.class_prior import KnownGamma
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.start import first_state, rough_exp_digamma, warm_state
-from decoupling.inference.steps import Problem
+from decoupling.inference.steps import Problem, _row_terms
 
 
 def problem_of(method, evidence, gamma=0.1):
@@ -103,3 +105,26 @@ def test_certain_rows_among_others(sharpness, evidence, gamma):
     posterior = infer(rows, concentration, evidence=evidence, class_prior=[gamma, gamma])
     assert np.isfinite(posterior.trace.elbo).all()
     np.testing.assert_allclose(posterior.class_proba.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("evidence", [100.0, 300.0])
+def test_no_row_leaps_into_the_wrong_corner(evidence):
+    """A leap may overshoot, and under the bound a row does not come back from a wrong corner."""
+    labels = four_normals(500, random_state=0).label_posterior
+    vague = 0.7 * labels + 0.3 * labels.mean(axis=0)
+    mean = [[0.985, 0.005, 0.005, 0.005], *(np.eye(4)[1:] * 0.15 + [0.7, 0.05, 0.05, 0.05])]
+    rows = DirichletRows.free(5e4 * np.array(mean))
+    gamma = KnownGamma(np.full(4, 0.25))
+    problem = Problem(vague, np.ones(4, bool), np.array(evidence), gamma, rows, "bound", 2, 500)
+    state = start(problem, learn_transitions=True)
+    method, weight = problem.evaluator(state), problem.weight(slice(None))
+
+    def settled(concentration):
+        for _ in range(200):
+            seen = method.rows(dirichlet.expected_log(concentration))
+            concentration = seen.class_counts(weight) + gamma.mean
+        return _row_terms(gamma.mean, method, concentration, weight).sum(axis=1)
+
+    undecided = np.full_like(state.class_concentration, 0.25 + evidence / 4)
+    fell_short = settled(undecided) - settled(state.class_concentration)
+    assert fell_short.max() < 2.0

@@ -20,6 +20,8 @@ from decoupling.inference.steps import Problem, State, leap_of
 _LEAPS: Final = 2
 # Rows that a leap moved by less than this share of their counts, on average, have settled.
 _SETTLED: Final = 0.01
+# A leap leaves a class this share of what two steps would.
+_SHRINK: Final = 0.1
 # Below it the weight of a class is as good as 0, but can still be divided by.
 _TINY: Final = 1e-200
 
@@ -93,9 +95,10 @@ def first_classes(
         twice = _rough_step(method, once + gamma, weight)
         way = leap_of(counts, once, twice)
         counts += way
-        np.maximum(counts, 0.0, out=counts)
-        # Nobody checks these leaps: one that leads nowhere is not taken.
-        lost = np.flatnonzero(dirichlet.row_sum(counts) <= 0.0)
+        # The bound does not check these leaps, and a row that overshot into the wrong corner would
+        # stay there: no class is left without weight, and none takes the lead by a leap.
+        np.maximum(counts, _SHRINK * twice, out=counts)
+        lost = counts.argmax(axis=1) != twice.argmax(axis=1)
         counts[lost] = twice[lost]
         np.add(_scaled(counts, dirichlet.row_sum(weight)), gamma, out=concentration)
         distance = dirichlet.row_sum(np.abs(way, out=way)) / 2.0
