@@ -6,7 +6,7 @@ RUN    := $(VENV)/bin/python
 PIP    := $(RUN) -m pip install --quiet --disable-pip-version-check
 ARGS   ?=
 
-.PHONY: help demo test check bench quality recipe balance mutants clean
+.PHONY: help demo test check bench quality recipe balance reproduce mutants clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -14,8 +14,8 @@ help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
 # Small problems, and tests that share the cores, are fastest with one BLAS thread per process.
-demo test check quality recipe balance: export OMP_NUM_THREADS := 1
-demo test check quality recipe balance: export OPENBLAS_NUM_THREADS := 1
+demo test check quality recipe balance reproduce: export OMP_NUM_THREADS := 1
+demo test check quality recipe balance reproduce: export OPENBLAS_NUM_THREADS := 1
 
 demo: $(VENV)/core.stamp  ## solve a generated problem and print before and after
 	@$(RUN) examples/four_normals.py
@@ -42,6 +42,9 @@ recipe: $(VENV)/bench.stamp  ## the tasks of the reference recipe, beside naive 
 
 balance: $(VENV)/bench.stamp  ## class priors compared; needs apt-get install dataset-fashion-mnist
 	$(RUN) -m benchmarks.class_balance $(ARGS)
+
+reproduce: $(VENV)/reproduce.stamp  ## the paper's experiments: ARGS="simulated", "agreement", "fashion --help"
+	$(VENV)/bin/decoupling reproduce $(ARGS)
 
 mutants: $(VENV)/dev.stamp  ## break the mathematics on purpose: the tests must notice
 	$(RUN) tools/mutants.py

@@ -1,0 +1,231 @@
+"""The command line: parses, calls, prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import TimeRemainingColumn as Remaining
+
+app = typer.Typer(
+    help="True classes behind noisy, missing or one-sided labels.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+reproduce = typer.Typer(
+    help="The experiments of the paper, with their figures: Nørregaard and Hansen, Probabilistic "
+    "Decoupling of Labels in Classification.",
+    no_args_is_help=True,
+)
+app.add_typer(reproduce, name="reproduce")
+
+console = Console(highlight=False, soft_wrap=True)
+errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+Out = Annotated[Path, typer.Option(help="Folder for results and figures.")]
+
+
+@app.callback()
+def _root() -> None:
+    """With more than one command to come, none is the only one."""
+
+
+@contextmanager
+def _plainly() -> Iterator[None]:
+    """Errors in one line; what was kept stays, and a second call goes on."""
+    try:
+        yield
+    except (ValueError, OSError, ModuleNotFoundError) as error:
+        errors.print(f"[bold red]Error:[/] {escape(str(error))}")
+        raise typer.Exit(2) from error
+    except KeyboardInterrupt:
+        errors.print("Interrupted. What is finished is kept: the same command goes on from here.")
+        raise typer.Exit(130) from None
+
+
+@reproduce.command()
+def simulated(
+    out: Out = Path("results"),
+    seed: Annotated[int, typer.Option(min=0, help="Of the draws and the network.")] = 0,
+    samples: Annotated[int, typer.Option(min=10, help="How many are drawn.")] = 2000,
+    evidence: Annotated[
+        str, typer.Option(help="Observations that a sample counts for: a number, or auto.")
+    ] = "1",
+    expected_log: Annotated[str, typer.Option(help="bound, beta, exact or taylor.")] = "bound",
+) -> None:
+    """Four normals, three of them positive: six figures, and T with its intervals.
+
+    decoupling reproduce simulated --seed 1
+    """
+    with _plainly():
+        from decoupling.experiments.simulated import SimulatedConfig, draw, simulate
+
+        config = SimulatedConfig(
+            n_samples=samples,
+            seed=seed,
+            evidence=_number_or_auto(evidence),
+            expected_log=expected_log,
+        )
+        with console.status("drawing, training and inferring"):
+            found = simulate(config)
+        _written(draw(found, out / "simulated"))
+        console.print("\nShare of samples whose class is found")
+        for name, value in found.scores.items():
+            console.print(f"  {name:<18} {value:.3f}")
+        trace = found.posterior.trace
+        console.print(f"{trace.n_iter} iterations, stopped by {trace.stopped_because}")
+
+
+@reproduce.command()
+def agreement(out: Out = Path("results")) -> None:
+    """Class densities and agreement terms of the appendix, and what they cost.
+
+    decoupling reproduce agreement
+    """
+    with _plainly():
+        from decoupling.experiments.agreement import draw
+
+        _written(draw(out / "agreement"))
+
+
+@reproduce.command()
+def fashion(
+    data: Annotated[
+        str, typer.Option(help="fashion, digits, or the path of a .npz or .csv file.")
+    ] = "fashion",
+    tasks: Annotated[str, typer.Option(help="Which, with commas between; or all.")] = "all",
+    labels: Annotated[
+        str, typer.Option(help="Labels per class, with commas between; or all.")
+    ] = "all",
+    runs: Annotated[int, typer.Option(min=1, help="How many, from seed 0 on.")] = 10,
+    network: Annotated[
+        str, typer.Option(help="cnn (needs the extra torch) or mlp (scikit-learn's).")
+    ] = "cnn",
+    evidence: Annotated[
+        str, typer.Option(help="Observations that a row counts for: a number, or auto.")
+    ] = "auto",
+    expected_log: Annotated[str, typer.Option(help="bound, beta, exact or taylor.")] = "bound",
+    calibrate: Annotated[bool, typer.Option(help="Whether p(label | x) is calibrated.")] = True,
+    jobs: Annotated[int, typer.Option(help="Cells at a time; -1: one per core.")] = -1,
+    out: Out = Path("results"),
+    cache: Annotated[
+        Path | None, typer.Option(help="Folder for p(label | x); by default cache in --out.")
+    ] = None,
+    download: Annotated[
+        bool, typer.Option("--download", help="Fetch Fashion MNIST from OpenML if it is not here.")
+    ] = False,
+) -> None:
+    """Seven labelling tasks against the number of labels; goes on where it stopped.
+
+    decoupling reproduce fashion --tasks pu,semi --labels 100,1000 --runs 1
+
+    decoupling reproduce fashion --data digits --network mlp --runs 3
+    """
+    with _plainly():
+        from decoupling.experiments.curves import grid, run_cells
+        from decoupling.experiments.data import load_data
+        from decoupling.experiments.report import draw, shape_table, shapes, summarise, table
+        from decoupling.experiments.store import Results
+        from decoupling.experiments.tasks import TASKS
+
+        clean = load_data(data, download=download)
+        cells = grid(
+            clean,
+            tasks=list(TASKS) if tasks == "all" else tasks.split(","),
+            labels=None if labels == "all" else _integers("--labels", labels),
+            runs=runs,
+            network=network,
+            inference=_other_than_default(evidence, expected_log, calibrate),
+        )
+        folder = out / clean.name
+        results = Results(folder / "results.jsonl")
+        done = run_cells(
+            data, cells, results, cache or out / "cache", n_jobs=jobs, download=download
+        )
+        _follow(done, sum(cell not in results for cell in cells))
+        like = cells[-1][0]
+        found = summarise(results, like)
+        many = 1000 if data == "fashion" else clean.smallest // 2
+        findings = shapes(found, many)
+        name = _name_of(network, like.inference)
+        _write(folder / f"{name}.md", f"{shape_table(findings)}\n\n{table(found)}\n")
+        _written(draw(found, like, folder / name))
+        for finding in findings:
+            console.print(
+                f"\n{finding.claim}?\n  {'yes' if finding.holds else 'no'}: {finding.measured}"
+            )
+
+
+def _name_of(network: str, inference: tuple[tuple[str, Any], ...]) -> str:
+    """Where tables and figures go: one place for each network and way of inference."""
+    return "-".join([network, *(f"{key}={value}" for key, value in inference)])
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
+    console.print(f"wrote {path}", markup=False)
+
+
+def _written(paths: Iterator[Path]) -> None:
+    for path in paths:
+        console.print(f"wrote {path}", markup=False)
+
+
+def _follow(done: Iterator[Any], total: int) -> None:
+    """A bar with the time left; where nobody watches, a line for each cell."""
+    if not console.is_terminal:
+        for number, (config, run) in enumerate(done, start=1):
+            console.print(f"{number} of {total}: {_described(config, run)}", markup=False)
+        return
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        TextColumn("left"), Remaining(),
+    )  # fmt: skip
+    with Progress(*columns, console=console) as progress:
+        bar = progress.add_task("training", total=total)
+        for config, run in done:
+            progress.update(bar, advance=1, description=_described(config, run))
+
+
+def _described(config: Any, run: int) -> str:
+    count = config.training.labels
+    return f"run {run}, {config.task}, " + (f"{count} labels" if count else "ceiling")
+
+
+def _number_or_auto(text: str) -> Any:
+    if text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"--evidence must be a number or auto; got {text!r}.") from None
+
+
+def _integers(name: str, text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise ValueError(f"{name} must be whole numbers with commas; got {text!r}.") from None
+
+
+def _other_than_default(
+    evidence: str, expected_log: str, calibrate: bool
+) -> tuple[tuple[str, Any], ...]:
+    options: dict[str, Any] = {}
+    if evidence != "auto":
+        options["evidence"] = _number_or_auto(evidence)
+    if expected_log != "bound":
+        options["expected_log"] = expected_log
+    if not calibrate:
+        options["calibrate"] = False
+    return tuple(options.items())

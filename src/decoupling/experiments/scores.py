@@ -1,0 +1,47 @@
+"""What probabilities of classes are worth when the classes are known."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from decoupling._typing import BoolArray, FloatArray, IntArray
+
+_BINS: Final = 15
+# Nothing is called impossible, so that no row alone decides a mean.
+_LEAST: Final = 1e-6
+
+
+def macro_f1(truth: IntArray, guess: IntArray, scored: IntArray) -> float:
+    """Mean F1 over some of the classes."""
+    from sklearn.metrics import f1_score
+
+    return float(f1_score(truth, guess, labels=scored, average="macro", zero_division=0.0))
+
+
+def log_loss(proba: FloatArray, columns: IntArray) -> float:
+    """Mean of -ln p(true class | x)."""
+    seen = proba[np.arange(len(columns)), columns]
+    return float(-np.log(np.maximum(seen, _LEAST)).mean())
+
+
+def brier_score(proba: FloatArray, columns: IntArray) -> float:
+    """Mean squared distance of the probabilities from the truth."""
+    truth = np.eye(proba.shape[1])[columns]
+    return float(((proba - truth) ** 2).sum(axis=1).mean())
+
+
+def calibration_error(proba: FloatArray, columns: IntArray) -> float:
+    """Mean distance of confidence and accuracy over bins of equal width."""
+    top = proba.argmax(axis=1)
+    confidence: FloatArray = proba.max(axis=1)
+    right: BoolArray = top == columns
+    bins = np.minimum((confidence * _BINS).astype(int), _BINS - 1)
+    gap = np.bincount(bins, confidence - right, minlength=_BINS)
+    return float(np.abs(gap).sum() / len(columns))
+
+
+def transition_error(found: FloatArray, truth: FloatArray) -> float:
+    """Largest distance of a row of T, in total variation."""
+    return float(np.abs(found - truth).sum(axis=1).max() / 2)

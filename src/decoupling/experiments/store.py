@@ -1,0 +1,145 @@
+"""Results as lines of JSON, and p(label | x) of trained networks, so that a run can go on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from decoupling._typing import FloatArray
+
+Proba = tuple[FloatArray, FloatArray]
+
+
+@dataclass(frozen=True, order=True)
+class Training:
+    """What a network was trained on; with a run's number it says all that its p(label | x) is.
+
+    Attributes
+    ----------
+    data : str
+        Name of the data.
+    task : str
+        Name of the labelling task, or "classes": the true classes are the labels.
+    labels : int
+        Samples of each class that have a label; 0 with the true classes.
+    network : str
+        Name of the network.
+    options : tuple of (str, float)
+        What it is made of.
+    """
+
+    data: str
+    task: str
+    labels: int
+    network: str
+    options: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, order=True)
+class Config:
+    """A network, and what is inferred from it.
+
+    Attributes
+    ----------
+    training : Training
+        Says what p(label | x) is.
+    task : str
+        Name of the labelling task that is scored.
+    inference : tuple of (str, value)
+        Options of `DecouplingClassifier` other than its defaults.
+    """
+
+    training: Training
+    task: str
+    inference: tuple[tuple[str, Any], ...] = ()
+
+
+def digest(config: Training | Config) -> str:
+    """Short name of a configuration: beginning of the SHA-256 of its JSON."""
+    text = json.dumps(asdict(config), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+class Results:
+    """Scores by configuration and run, one line of JSON for each.
+
+    A line is written whole, by a single call, and is on the disk before the next is begun. What a
+    crash of the machine may leave of a last line is cut off when the file is opened.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.scores: dict[tuple[str, int], dict[str, float]] = {}
+        self.configs: dict[str, Config] = {}
+        if path.exists():
+            self._read()
+
+    def _read(self) -> None:
+        data = self.path.read_bytes()
+        whole = data[: data.rfind(b"\n") + 1]
+        if len(whole) < len(data):
+            os.truncate(self.path, len(whole))
+        for number, line in enumerate(whole.splitlines(), start=1):
+            try:
+                record = json.loads(line)
+                config = _config(record["config"])
+                key = record["hash"], record["run"]
+                self.scores[key], self.configs[record["hash"]] = record["scores"], config
+            except (ValueError, KeyError, TypeError) as error:
+                raise ValueError(
+                    f"{self.path}, line {number} is not a result: {error!r}. Remove that line, or "
+                    "write to another folder."
+                ) from error
+
+    def __contains__(self, key: tuple[Config, int]) -> bool:
+        return (digest(key[0]), key[1]) in self.scores
+
+    def add(self, config: Config, run: int, scores: dict[str, float]) -> None:
+        """Keep the scores of one run."""
+        name = digest(config)
+        record = {"hash": name, "run": run, "config": asdict(config), "scores": scores}
+        line = (json.dumps(record) + "\n").encode()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        try:
+            os.write(file, line)
+            os.fsync(file)
+        finally:
+            os.close(file)
+        self.scores[name, run], self.configs[name] = scores, config
+
+    def where(
+        self, keep: Callable[[Config], bool]
+    ) -> Iterable[tuple[Config, int, dict[str, float]]]:
+        """Configurations that ``keep`` holds for, with their runs and scores."""
+        for (name, run), scores in self.scores.items():
+            if keep(self.configs[name]):
+                yield self.configs[name], run, scores
+
+
+def _config(record: dict[str, Any]) -> Config:
+    training = dict(record["training"])
+    training["options"] = tuple((name, value) for name, value in training["options"])
+    inference = tuple((name, value) for name, value in record["inference"])
+    return Config(Training(**training), record["task"], inference)
+
+
+def cached_proba(folder: Path, training: Training, run: int, fit: Callable[[], Proba]) -> Proba:
+    """p(label | x) of training and test rows, from the cache or else by ``fit``."""
+    path = folder / f"{digest(training)}-{run}.npz"
+    if path.exists():
+        with np.load(path, allow_pickle=False) as file:
+            return file["train"], file["test"]
+    train, test = fit()
+    folder.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.stem}.{os.getpid()}.part.npz")
+    np.savez(part, train=train, test=test)
+    os.replace(part, path)
+    return train, test
