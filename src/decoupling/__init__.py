@@ -17,6 +17,7 @@ from decoupling.inference.expected_log import expected_log
 from decoupling.inference.infer import infer
 from decoupling.inference.posterior import Posterior
 from decoupling.label_issues import LabelIssues, label_issues
+from decoupling.self_training.setred import SetredClassifier
 from decoupling.transitions.prior import TransitionPrior
 
 __version__ = "0.1.0"
@@ -28,6 +29,7 @@ __all__ = [
     "LabelIssues",
     "LabelledKFold",
     "Posterior",
+    "SetredClassifier",
     "TransitionPrior",
     "agreement_terms",
     "expected_log",
