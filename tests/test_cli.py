@@ -54,7 +54,7 @@ DIGITS = ("reproduce", "fashion", "--data", "digits", "--network", "mlp", "--job
 def test_fashion_on_digits(tmp_path):
     result = call(*DIGITS, "--tasks", "pu,semi", "--labels", "20,60", "--runs", 1)
     assert result.exit_code == 0, result.output
-    assert "6 of 6: run 0, semi, 60 labels" in result.output
+    assert "6 of 6: run 0, pu, 60 labels" in result.output
     assert "Positive-unlabelled" in result.output
     folder = tmp_path / "results" / "digits"
     assert len((folder / "results.jsonl").read_text().splitlines()) == 6
@@ -121,13 +121,13 @@ def test_killed_and_resumed_gives_the_same_bits(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_interrupted_it_says_how_to_go_on(tmp_path):
-    process = command(*DIGITS, "--tasks", "pu", "--runs", 50)
+    process = command(*DIGITS, "--tasks", "pu", "--runs", 50, start_new_session=True)
     path = tmp_path / "results" / "digits" / "results.jsonl"
     deadline = time.monotonic() + 120
     while not path.exists():
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
+    os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
     assert b"the same command goes on" in said

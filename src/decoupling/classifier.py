@@ -109,7 +109,7 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         How p(label | x) is held out from the labels it is compared with: number of folds, or a
         splitter or pairs of rows that hold out every row once. None predicts the rows that were
         fitted (the paper). "prefit" takes ``estimator`` as fitted on the labels; there is no
-        retraining then.
+        retraining then, and where every class is labelled as often p(labelled | x) is a constant.
     calibrate : bool
         Whether p(label | x) is calibrated on the labels.
     rounds : int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -132,13 +132,13 @@ def fashion(
         from decoupling.experiments.curves import grid, run_cells
         from decoupling.experiments.data import load_data
         from decoupling.experiments.report import draw, shape_table, shapes, summarise, table
-        from decoupling.experiments.store import Results
+        from decoupling.experiments.store import Results, written_whole
         from decoupling.experiments.tasks import TASKS
 
         clean = load_data(data, download=download)
         cells = grid(
             clean,
-            tasks=list(TASKS) if tasks == "all" else tasks.split(","),
+            tasks=list(TASKS) if tasks == "all" else [name.strip() for name in tasks.split(",")],
             labels=None if labels == "all" else _integers("--labels", labels),
             runs=runs,
             network=network,
@@ -155,7 +155,9 @@ def fashion(
         many = 1000 if data == "fashion" else clean.smallest // 2
         findings = shapes(found, many)
         name = _name_of(network, like.inference)
-        _write(folder / f"{name}.md", f"{shape_table(findings)}\n\n{table(found)}\n")
+        with written_whole(folder / f"{name}.md") as part:
+            part.write_text(f"{shape_table(findings)}\n\n{table(found)}\n", encoding="utf-8")
+        _written([folder / f"{name}.md"])
         _written(draw(found, like, folder / name))
         for finding in findings:
             console.print(
@@ -168,15 +170,7 @@ def _name_of(network: str, inference: tuple[tuple[str, Any], ...]) -> str:
     return "-".join([network, *(f"{key}={value}" for key, value in inference)])
 
 
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
-    console.print(f"wrote {path}", markup=False)
-
-
-def _written(paths: Iterator[Path]) -> None:
+def _written(paths: Iterable[Path]) -> None:
     for path in paths:
         console.print(f"wrote {path}", markup=False)
 
@@ -191,7 +185,8 @@ def _follow(done: Iterator[Any], total: int) -> None:
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
         TextColumn("left"), Remaining(),
     )  # fmt: skip
-    with Progress(*columns, console=console) as progress:
+    # The time left is judged by the cells of the last hour.
+    with Progress(*columns, console=console, speed_estimate_period=3600) as progress:
         bar = progress.add_task("training", total=total)
         for config, run in done:
             progress.update(bar, advance=1, description=_described(config, run))

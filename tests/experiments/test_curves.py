@@ -117,3 +117,21 @@ def test_given_probabilities_are_a_fitted_classifier():
     proba = np.array([[0.2, 0.8]])
     assert known.fit(proba).predict_proba(proba) is proba
     np.testing.assert_array_equal(known.classes_, [3, 4])
+
+
+def test_a_class_that_no_row_has_the_label_of(tmp_path):
+    """With half of two labels wrong, some class is often not seen; it is not known to exist."""
+    data = load_data("digits")
+    task = TASKS["noise50"]
+    run = next(run for run in range(50) if len(np.unique(task.draw(data.classes, 10, 2, run))) < 11)
+    (config, _) = grid(data, tasks=["noise50"], labels=[2], runs=1, network="mlp")[-1]
+    scores = evaluate("digits", tmp_path, config, run)
+    assert "T" not in scores
+    assert 0 < scores["test F1"] < 1
+    assert scores["test log-loss"] > 0.5
+
+
+def test_repetitions_are_done_once():
+    data = load_data("digits")
+    cells = grid(data, tasks=["pu", "semi", "pu"], labels=[30, 20, 30], runs=1, network="mlp")
+    assert len(cells) == len(set(cells)) == 2 + 2 * 2

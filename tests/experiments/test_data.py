@@ -73,6 +73,8 @@ def test_csv_of_texts_and_the_last_column_as_class(tmp_path):
         ({"X": X, "y": Y, "X_test": X[:, :1], "y_test": Y}, "has 1 features, X has 2"),
         ({"X": X, "y": np.array(["cat"] * 12)}, "at least 2 classes"),
         ({"X": X, "y": np.array(["cat"] * 11 + ["dog"])}, "the smallest with 1 rows"),
+        ({"X": X, "y": np.where(X[:, 0] == 4, np.nan, 1.0)}, "1 rows have no class.* row 2"),
+        ({"X": X, "y": np.ones(12), "X_test": X, "y_test": np.ones(12)}, "a single class"),
         ({"X": X, "y": Y.astype(object)}, "without pickled objects"),
     ],
 )
@@ -89,7 +91,12 @@ def test_npz_that_will_not_do(tmp_path, parts, message):
         ("", "the header has 0"),
         ("a,class\n", "needs a header"),
         ("a,class\n1,x\n2\n", "line 3 has 1 fields"),
-        ("a,class\n1,x\nnan,x\n2,y\n3,y\n", "1 rows of X are not finite"),
+        ("a,class\n1,x\n\n\n2\n", "line 5 has 1 fields"),
+        ("a,class\n1,x\ninf,x\n2,y\n3,y\n", "1 rows of X are not finite"),
+        ("a,class\n1,x\n,x\n2,y\n3,y\n", "1 fields are no numbers, the first is '' in line 3"),
+        ("a,class\n1,x\n2,\n", "1 rows have no class in column 'class', the first in line 3"),
+        ("a,class\n1,x\n2,y\n", "at least 4 rows each"),
+        ('a,class\n"' + "x" * 200_000 + '",y\n', "cannot be read as .csv"),
     ],
 )
 def test_csv_that_will_not_do(tmp_path, text, message):
@@ -105,3 +112,9 @@ def test_neither_a_name_nor_a_file(tmp_path):
     (tmp_path / "text.npz").write_text("no archive")
     with pytest.raises(ValueError, match="cannot be read"):
         load_data(str(tmp_path / "text.npz"))
+
+
+def test_csv_in_another_encoding(tmp_path):
+    (tmp_path / "latin.csv").write_bytes("a,class\n1,größe\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"latin\.csv cannot be read as \.csv in UTF-8"):
+        load_data(str(tmp_path / "latin.csv"))

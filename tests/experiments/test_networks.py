@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.neural_network import MLPClassifier
 
 from decoupling.experiments.networks import NETWORKS, fitted_proba
 
@@ -40,7 +41,9 @@ def test_convolution_leaves_the_random_numbers_of_others_alone():
 
 
 @pytest.mark.parametrize(
-    "X", [PICTURES[:, :60], PICTURES[:, :49], sparse.csr_matrix(PICTURES)], ids=str
+    "X",
+    [PICTURES[:, :60], PICTURES[:, :49], PICTURES[:, :16], sparse.csr_matrix(PICTURES)],
+    ids=str,
 )
 def test_convolution_of_what_is_no_picture(X):
     pytest.importorskip("torch")
@@ -60,3 +63,14 @@ def test_sparse_rows_and_names():
     np.testing.assert_allclose(train.sum(axis=1), 1, atol=1e-5)
     with pytest.raises(ValueError, match=r"network must be one of \['cnn', 'mlp'\]"):
         fitted_proba("rnn", PICTURES, CODES, PICTURES, seed=0)
+
+
+def test_an_interruption_is_not_the_end_of_the_training(monkeypatch):
+    """scikit-learn's network would return, half trained, with a warning."""
+
+    def interrupted(self, *arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(MLPClassifier, "_backprop", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fitted_proba("mlp", PICTURES, CODES, PICTURES[:5], seed=0)

@@ -1,11 +1,19 @@
 """Lines of results, and p(label | x) on disk."""
 
 import json
+import os
 
 import numpy as np
 import pytest
 
-from decoupling.experiments.store import Config, Results, Training, cached_proba, digest
+from decoupling.experiments.store import (
+    Config,
+    Results,
+    Training,
+    cached_proba,
+    digest,
+    written_whole,
+)
 
 TRAINING = Training("digits", "pu", 20, "mlp", (("hidden", 64), ("alpha", 0.01)))
 CONFIG = Config(TRAINING, "pu", (("evidence", 1.0),))
@@ -78,3 +86,51 @@ def test_a_network_is_trained_once(tmp_path):
     assert len(calls) == 2
     names = sorted(path.name for path in (tmp_path / "cache").iterdir())
     assert names == [f"{digest(TRAINING)}-{run}.npz" for run in (0, 1)]
+
+
+def test_a_last_line_without_its_end_is_kept(tmp_path):
+    path = tmp_path / "results.jsonl"
+    Results(path).add(CONFIG, 0, {"F1": 0.5})
+    path.write_bytes(path.read_bytes().rstrip(b"\n"))
+    results = Results(path)
+    assert (CONFIG, 0) in results
+    results.add(CONFIG, 1, {"F1": 0.5})
+    assert len(Results(path).scores) == 2
+
+
+def test_a_full_disk(tmp_path, monkeypatch):
+    path = tmp_path / "results.jsonl"
+    results = Results(path)
+    results.add(CONFIG, 0, {"F1": 0.5})
+    whole, write = path.read_bytes(), os.write
+    monkeypatch.setattr(os, "write", lambda file, data: write(file, data[:10]))
+    with pytest.raises(OSError, match="no room for another line"):
+        results.add(CONFIG, 1, {"F1": 0.5})
+    assert path.read_bytes() == whole
+    assert (CONFIG, 1) not in results
+
+
+@pytest.mark.parametrize("rest", [0, 100])
+def test_a_broken_cache_is_trained_again(tmp_path, rest):
+    proba = np.full((3, 2), 0.5, dtype=np.float32)
+    cached_proba(tmp_path, TRAINING, 0, lambda: (proba, proba))
+    path = next(tmp_path.iterdir())
+    path.write_bytes(path.read_bytes()[:rest])
+    again = cached_proba(tmp_path, TRAINING, 0, lambda: (2 * proba, proba))
+    assert again[0][0, 0] == 1.0
+    assert cached_proba(tmp_path, TRAINING, 0, lambda: (proba, proba))[0][0, 0] == 1.0
+
+
+def test_what_fails_leaves_the_old_file(tmp_path):
+    path = tmp_path / "table.md"
+    path.write_text("old")
+
+    def write_half():
+        with written_whole(path) as part:
+            part.write_text("ne")
+            raise RuntimeError("half way")
+
+    with pytest.raises(RuntimeError, match="half way"):
+        write_half()
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]

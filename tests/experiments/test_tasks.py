@@ -61,3 +61,10 @@ def test_all_but_the_positive_classes_are_negative():
     np.testing.assert_array_equal(targets, [NEGATIVE, 1, 2, 3, NEGATIVE, NEGATIVE])
     assert TASKS["pu3"].suits(4)
     assert not TASKS["pu3"].suits(3)
+
+
+def test_the_same_share_of_unequal_classes():
+    classes = np.repeat([0, 1, 2], [400, 100, 200])
+    given = TASKS["semi"].draw(classes, 3, 50, run=0)
+    np.testing.assert_array_equal(np.bincount(classes[given != UNLABELLED]), [200, 50, 100])
+    np.testing.assert_allclose(TASKS["semi"].transitions(classes, 3, 50)[:, 0], 0.5)

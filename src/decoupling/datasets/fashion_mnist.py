@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import os
 import struct
+import zlib
 from pathlib import Path
 from typing import Final
 
@@ -102,7 +103,7 @@ def _read(path: Path) -> Bytes:
     try:
         with gzip.open(path) as file:
             data = file.read()
-    except (EOFError, gzip.BadGzipFile):
+    except (EOFError, gzip.BadGzipFile, zlib.error):
         data = b""
     whole = len(data) > 3 and data[:3] == bytes([0, 0, _UNSIGNED_BYTES])
     begin = 4 + 4 * data[3] if whole else 0

@@ -37,14 +37,19 @@ def label_counts(data: CleanData, wanted: Sequence[int] | None = None) -> list[i
     """Numbers of labels per class that the data allow: some of every class stay unlabelled."""
     if wanted is None:
         usual = PAPER if data.name == "fashion" else [int(s * data.smallest) for s in _SHARES]
-        wanted = sorted({max(count, 1) for count in usual})
+        wanted = [count for count in usual if 0 < count < data.smallest]
+        if not wanted:
+            raise ValueError(
+                f"The smallest class of {data.name} has {data.smallest} rows: too few to label "
+                "some of them and leave others. At least 20 are needed."
+            )
     too_many = [count for count in wanted if not 0 < count < data.smallest]
     if too_many:
         raise ValueError(
             f"labels per class must be from 1 to {data.smallest - 1}, so that some of the smallest "
             f"class of {data.name} stay unlabelled; got {too_many}."
         )
-    return list(wanted)
+    return sorted(set(wanted))
 
 
 def grid(
@@ -63,7 +68,7 @@ def grid(
             f"tasks must be among {list(TASKS)} and network among {list(NETWORKS)}; got "
             f"{unknown or network}."
         )
-    suited = [name for name in tasks if TASKS[name].suits(len(data.names))]
+    suited = [name for name in TASKS if name in tasks and TASKS[name].suits(len(data.names))]
     if not suited:
         raise ValueError(
             f"{data.name} has {len(data.names)} classes, too few for {', '.join(tasks)}: one class "
@@ -164,14 +169,15 @@ def _decoupled(
     out |= _of_proba("label-conditional", data, task, clf.classes_, conditional, data.classes)
     if task.positives is not None:
         elkan_noto = _elkan_noto(train, test, given, names)
-        classes = np.array([NEGATIVE, *names[1:]])
-        out |= _of_proba("Elkan-Noto test", data, task, classes, elkan_noto, data.classes_test)
+        every = np.array([NEGATIVE, *names[1:]])
+        out |= _of_proba("Elkan-Noto test", data, task, every, elkan_noto, data.classes_test)
     truth = task.transitions(data.classes, len(data.names), count)
     if clf.transitions_.shape == truth.shape:
         out["T"] = transition_error(clf.transitions_, truth)
         lower, upper = clf.transition_interval(_LEVEL)
-        inside = (lower <= truth + 1e-9) & (truth <= upper + 1e-9)
-        out["T in interval"] = float(inside[clf.task_.mask].mean())
+        inside = (lower <= truth) & (truth <= upper)
+        # What is known is no estimate, and no interval for a concentration has 0 in it.
+        out["T in interval"] = float(inside[(truth > 0) & (upper > lower)].mean())
     return out
 
 
@@ -206,11 +212,15 @@ def _of_proba(
     proba: FloatArray,
     classes: IntArray,
 ) -> dict[str, float]:
-    truth = np.searchsorted(columns, task.targets(classes))
+    every = np.unique(task.targets(np.arange(len(data.names))))
+    # A class that no row has the label of is not known to exist.
+    full = np.zeros((len(proba), len(every)))
+    full[:, np.searchsorted(every, columns)] = proba
+    truth = np.searchsorted(every, task.targets(classes))
     return {
-        f"{name} F1": _f1(data, task, classes, columns[proba.argmax(axis=1)]),
-        f"{name} log-loss": log_loss(proba, truth),
-        f"{name} calibration": calibration_error(proba, truth),
+        f"{name} F1": _f1(data, task, classes, every[full.argmax(axis=1)]),
+        f"{name} log-loss": log_loss(full, truth),
+        f"{name} calibration": calibration_error(full, truth),
     }
 
 

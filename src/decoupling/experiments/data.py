@@ -87,21 +87,22 @@ def _small(X: Any) -> Any:
 
 
 def _split(name: str, X: Any, y: AnyArray) -> CleanData:
-    """Hold out a part, the same every time, with each class in it."""
+    """Hold out a part, the same every time, with each class in it; texts become word weights."""
     from sklearn.model_selection import train_test_split
 
     names, classes = np.unique(y, return_inverse=True)
     count = np.bincount(classes)
-    if len(names) < 2 or count.min() < 2:
+    if len(names) < 2 or _TEST_SHARE * count.min() < 1:
         raise ValueError(
-            f"{name}: at least 2 classes with at least 2 rows each are needed; found {len(names)} "
-            f"classes, the smallest with {count.min() if len(count) else 0} rows."
+            f"{name}: at least 2 classes with at least {1 / _TEST_SHARE:.0f} rows each are needed; "
+            f"found {len(names)}, the smallest with {count.min()} rows."
         )
     train, test = train_test_split(
         np.arange(len(classes)), test_size=_TEST_SHARE, random_state=0, stratify=classes
     )
+    parts = (X[train], X[test]) if X.ndim == 2 else _word_weights(X[train], X[test])
     return CleanData(
-        name, X[train], classes[train], X[test], classes[test], tuple(map(str, names.tolist()))
+        name, parts[0], classes[train], parts[1], classes[test], tuple(map(str, names.tolist()))
     )
 
 
@@ -128,6 +129,8 @@ def _read_npz(name: str, path: Path) -> CleanData:
             f"{path}: the test part does not fit: {int(unknown.sum())} of its rows have classes "
             f"that y lacks; it has {X_test.shape[1]} features, X has {X.shape[1]}."
         )
+    if len(names) < 2:
+        raise ValueError(f"{path}: y has a single class; at least 2 are needed.")
     columns = np.searchsorted(names, y_test)
     return CleanData(
         name, _small(X), classes, _small(X_test), columns, tuple(map(str, names.tolist()))
@@ -140,6 +143,12 @@ def _check(path: Path, X: AnyArray, y: AnyArray) -> None:
             f"{path}: X must be numbers of shape (N, D) and y of shape (N,); got X of shape "
             f"{X.shape} and type {X.dtype}, y of shape {y.shape}."
         )
+    missing = np.isnan(y) if y.dtype.kind == "f" else np.full(len(y), False)
+    if missing.any():
+        raise ValueError(
+            f"{path}: {int(missing.sum())} rows have no class, the first is row "
+            f"{int(missing.argmax())}. The true classes have to be known: labels are taken away."
+        )
     bad = ~np.isfinite(X).all(axis=1)
     if bad.any():
         raise ValueError(
@@ -149,31 +158,56 @@ def _check(path: Path, X: AnyArray, y: AnyArray) -> None:
 
 
 def _read_csv(name: str, path: Path) -> CleanData:
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        header, *rows = list(csv.reader(file)) or [[]]
-    rows = [row for row in rows if row]
-    ragged = [k for k, row in enumerate(rows) if len(row) != len(header)]
-    if len(header) < 2 or not rows or ragged:
-        where = f"; line {ragged[0] + 2} has {len(rows[ragged[0]])} fields" if ragged else ""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.reader(file)
+            lines = [(reader.line_num, row) for row in reader if row]
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} cannot be read as .csv in UTF-8: {error}.") from error
+    header = lines[0][1] if lines else []
+    ragged = [(number, row) for number, row in lines if len(row) != len(header)]
+    if len(header) < 2 or len(lines) < 2 or ragged:
+        where = f"; line {ragged[0][0]} has {len(ragged[0][1])} fields" if ragged else ""
         raise ValueError(
             f"{path} needs a header of at least 2 columns, and rows of as many fields; the header "
             f"has {len(header)}{where}."
         )
     target = header.index("class") if "class" in header else len(header) - 1
-    y = np.array([row[target] for row in rows])
-    columns = [[row[k] for row in rows] for k in range(len(header)) if k != target]
+    rows = np.array([row for _, row in lines[1:]], dtype=object)
+    y = rows[:, target].astype(str)
+    empty = np.char.strip(y) == ""
+    if empty.any():
+        raise ValueError(
+            f"{path}: {int(empty.sum())} rows have no class in column {header[target]!r}, the "
+            f"first in line {lines[1 + int(empty.argmax())][0]}. The true classes have to be "
+            "known: labels are taken away."
+        )
+    places = [k for k in range(len(header)) if k != target]
+    numbers = np.array([[_number(field) for field in row] for row in rows[:, places]])
+    numeric = ~np.isnan(numbers)  # (N, D)
+    if not numeric.any():
+        return _split(name, np.array([" ".join(row) for row in rows[:, places]]), y)
+    if not numeric.all():
+        row, column = np.argwhere(~numeric)[0]
+        raise ValueError(
+            f"{path}: {int((~numeric).sum())} fields are no numbers, the first is "
+            f"{rows[row, places[column]]!r} in line {lines[1 + row][0]}, column "
+            f"{header[places[column]]!r}. Columns beside the class are all numbers, or all texts."
+        )
+    _check(path, numbers, y)
+    return _split(name, _small(numbers), y)
+
+
+def _number(field: str) -> float:
     try:
-        X = np.array(columns, dtype=np.float64).T
+        return float(field)
     except ValueError:
-        texts = [" ".join(fields) for fields in zip(*columns, strict=True)]
-        return _split(name, _word_weights(texts), y)
-    _check(path, X, y)
-    return _split(name, _small(X), y)
+        return float("nan")
 
 
-def _word_weights(texts: list[str]) -> Any:
+def _word_weights(train: AnyArray, test: AnyArray) -> tuple[Any, Any]:
+    """tf-idf of the words of texts, which are those of the training rows."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    return TfidfVectorizer(max_features=_WORDS, sublinear_tf=True, dtype=np.float32).fit_transform(
-        texts
-    )
+    words = TfidfVectorizer(max_features=_WORDS, sublinear_tf=True, dtype=np.float32)
+    return words.fit_transform(train), words.transform(test)

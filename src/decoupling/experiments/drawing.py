@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any, Final
 
 from decoupling._validation import needs_extra
+from decoupling.experiments.store import written_whole
 
 # Told apart with any kind of sight (Okabe and Ito).
 BLACK: Final = "#000000"
@@ -24,17 +24,13 @@ def new_figure(width: float, height: float, note: str) -> Any:
         from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
-    figure.supxlabel(note, x=0.99, ha="right", fontsize=7, color="0.4")
+    plain = note.replace("$", r"\$")  # no formula
+    figure.supxlabel(plain, x=0.99, ha="right", fontsize=7, color="0.4")
     return figure
 
 
 def save(figure: Any, path: Path) -> Path:
-    """Write a PNG, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.stem}.{os.getpid()}.part.png")
-    try:
+    """Write a PNG."""
+    with written_whole(path) as part:
         figure.savefig(part, dpi=_DPI, metadata={"Software": None})
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
     return path

@@ -7,6 +7,7 @@ from math import isqrt
 from typing import Any, Final
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from decoupling._typing import FloatArray, IntArray
 from decoupling._validation import needs_extra
@@ -17,8 +18,10 @@ NETWORKS: Final[dict[str, dict[str, float]]] = {
         "filters": 16, "kernel": 5, "dropout": 0.2, "epochs": 4, "batch": 128,
         "rate": 5e-3, "decay": 1e-2,
     },
-    "mlp": {"hidden": 64, "alpha": 1e-2, "epochs": 20, "batch": 128, "rate": 1e-3},
+    "mlp": {"hidden": 64, "alpha": 1e-2, "epochs": 20, "steps": 500, "batch": 128, "rate": 1e-3},
 }  # fmt: skip
+# A picture has at least so many pixels on a side.
+_SMALLEST: Final = 8
 # Rows that are predicted at a time.
 _CHUNK: Final = 1000
 
@@ -46,23 +49,44 @@ def fitted_proba(
 
 
 def _perceptron(X: Any, codes: IntArray, others: Any, seed: int) -> tuple[FloatArray, FloatArray]:
-    from sklearn.exceptions import ConvergenceWarning
+    """One hidden layer on standardised features; more epochs where there are few rows."""
     from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
 
     options = NETWORKS["mlp"]
-    model = MLPClassifier(
+    batch = min(int(options["batch"]), len(codes))
+    epochs = max(options["epochs"], options["steps"] * batch / len(codes))
+    network = MLPClassifier(
         (int(options["hidden"]),),
         alpha=options["alpha"],
-        batch_size=min(int(options["batch"]), len(codes)),
+        batch_size=batch,
         learning_rate_init=options["rate"],
-        max_iter=int(options["epochs"]),
+        max_iter=round(epochs),
         random_state=seed,
     )
+    model = make_pipeline(StandardScaler(with_mean=isinstance(X, np.ndarray)), network)
+    # One thread, so that the answer does not depend on the number of cores.
+    with threadpool_limits(1):
+        fit_to_the_end(model, X, codes)
+        return (
+            model.predict_proba(X).astype(np.float32),
+            model.predict_proba(others).astype(np.float32),
+        )
+
+
+def fit_to_the_end(model: Any, X: Any, codes: IntArray) -> None:
+    """Fit one of scikit-learn's networks, which would take an interruption for the end."""
+    from sklearn.exceptions import ConvergenceWarning
+
     with warnings.catch_warnings():
         # It is stopped early on purpose: p(label | x) of the rows it was fitted on is used.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(X, codes)
-    return model.predict_proba(X).astype(np.float32), model.predict_proba(others).astype(np.float32)
+        warnings.filterwarnings("error", "Training interrupted", UserWarning)
+        try:
+            model.fit(X, codes)
+        except UserWarning:
+            raise KeyboardInterrupt from None
 
 
 def _convolution(X: Any, codes: IntArray, others: Any, seed: int) -> tuple[FloatArray, FloatArray]:
@@ -76,10 +100,11 @@ def _convolution(X: Any, codes: IntArray, others: Any, seed: int) -> tuple[Float
         import torch
 
     side = isqrt(X.shape[1])
-    if side * side != X.shape[1] or side % 2 or not isinstance(X, np.ndarray):
+    square = side * side == X.shape[1] and side % 2 == 0 and side >= _SMALLEST
+    if not square or not isinstance(X, np.ndarray):
         raise ValueError(
-            "The convolutional network needs square pictures of even side, and a row has "
-            f"{X.shape[1]} features. Use the network mlp."
+            f"The convolutional network needs square pictures of even side, at least {_SMALLEST}, "
+            f"and a row has {X.shape[1]} features. Use the network mlp."
         )
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

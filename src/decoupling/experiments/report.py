@@ -121,7 +121,7 @@ def table(summaries: list[Summary]) -> str:
         ("test log-loss", "test log-loss"),
         ("test calibration", "test calibration"),
         ("error of T", "T"),
-        ("T in 90% interval", "T in interval"),
+        ("positive T in its 90% interval", "T in interval"),
     )
     head = ("task", "labels per class", "runs", *(name for name, _ in columns), "ceiling F1")
     lines = [_row(head), _row(["---"] * len(head))]
@@ -190,14 +190,16 @@ def _lifted(summary: Summary, many: int) -> list[Shape]:
     ceiling = summary.ceiling[CEILING.format("F1")].mean()
     few = plain[0]
     enough = [k for k, count in enumerate(summary.counts) if count >= many]
-    out = [
-        Shape(
-            f"{title}: as it is, the label model finds next to no positives when few are labelled",
-            f"F1 {few:.3f} with {summary.counts[0]:,} labels",
-            bool(few < 0.1),
+    out = []
+    if summary.counts[0] < many:
+        out.append(
+            Shape(
+                f"{title}: as it is, the label model finds next to no positives if few have labels",
+                f"F1 {few:.3f} with {summary.counts[0]:,} labels",
+                bool(few < 0.1),
+            )
         )
-    ]
-    if enough:
+    if enough and ceiling > 0:
         out.append(
             Shape(
                 f"{title}: decoupled it has {_NEAR:.0%} of the supervised network's F1, or more, "
@@ -250,15 +252,17 @@ def _note(summaries: list[Summary], like: Config) -> str:
     spread = str(runs[0]) if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
     whole = replace(like, training=replace(training, task="all", labels=0), task="all")
     return (
-        f"decoupling reproduce fashion --data {training.data} --network {training.network}, "
-        f"{spread} run{'s' * (runs[-1] > 1)} from seed 0, configuration {digest(whole)}"
+        f"decoupling reproduce fashion --data {training.data} --network {training.network} "
+        f"{''.join(f'--{key} {value} '.replace('_', '-') for key, value in like.inference)}"
+        f"({spread} run{'s' * (runs[-1] > 1)} from seed 0, configuration {digest(whole)})"
     )
 
 
 def _panels(summaries: list[Summary], like: Config) -> tuple[Any, Any]:
     columns = min(4, len(summaries))
     rows = -(-len(summaries) // columns)
-    figure = drawing.new_figure(3.5 * columns + 0.5, 3.0 * rows + 0.9, _note(summaries, like))
+    width = max(3.5 * columns + 0.5, 9.0)
+    figure = drawing.new_figure(width, 3.0 * rows + 0.9, _note(summaries, like))
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for ax in axes[len(summaries) :]:
         ax.remove()
@@ -283,7 +287,8 @@ def _curves(summaries: list[Summary], like: Config, score: str, title: str) -> A
             ax.axhline(ceiling.mean(), color="0.5", lw=1, ls="-.", label=_CEILING_NAME)
         if score == "F1":
             # As in the paper, unless something would be hidden.
-            lowest = min(summary.mean(key.format(score)).min() for _, key, _, _ in CURVES[:4])
+            keys = [key.format(score) for _, key, _, _ in CURVES]
+            lowest = min(summary.mean(key).min() for key in keys if key in summary.scores)
             ax.set_ylim(0.5 if lowest > 0.5 else -0.03, 1.03)
         else:
             ax.set_ylim(bottom=0.0)
@@ -296,7 +301,14 @@ def _transitions(summaries: list[Summary], like: Config) -> Any:
     for ax, summary in zip(axes, summaries, strict=False):
         if "T" in summary.scores:
             _band(ax, summary, "T", "error of T", drawing.BLUE, "-")
-            _band(ax, summary, "T in interval", "share of T in its 90% interval", drawing.RED, "--")
+            _band(
+                ax,
+                summary,
+                "T in interval",
+                "share of positive T in its 90% interval",
+                drawing.RED,
+                "--",
+            )
         ax.set_ylim(-0.03, 1.03)
     _finish(figure, axes, summaries, "error, share")
     return figure

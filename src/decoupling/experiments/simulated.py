@@ -14,6 +14,7 @@ import numpy as np
 from decoupling._typing import FloatArray
 from decoupling.datasets.simulated import COVARIANCES, MEANS, SimulatedLabels, four_normals
 from decoupling.experiments import drawing
+from decoupling.experiments.networks import fit_to_the_end
 from decoupling.inference.infer import infer
 from decoupling.inference.posterior import Posterior
 from decoupling.transitions.prior import TransitionPrior
@@ -27,6 +28,7 @@ GUESS: Final = (
     (0.70, 0.05, 0.20, 0.05),
     (0.70, 0.05, 0.05, 0.20),
 )
+NETWORK: Final = {"hidden_layer_sizes": (32,), "alpha": 0.03, "max_iter": 1000}
 _COLOURS: Final = np.array(
     [[1.0, 1.0, 1.0], [0.84, 0.15, 0.1], [0.1, 0.6, 0.2], [0.12, 0.35, 0.85]]
 )
@@ -35,7 +37,7 @@ _GRID: Final = 240
 
 @dataclass(frozen=True)
 class SimulatedConfig:
-    """Everything that the figures depend on.
+    """What the figures depend on, beside the guess of T and the network, which are fixed.
 
     Attributes
     ----------
@@ -57,8 +59,9 @@ class SimulatedConfig:
 
     @property
     def digest(self) -> str:
-        """Short name."""
-        return hashlib.sha256(json.dumps(asdict(self)).encode()).hexdigest()[:12]
+        """Short name of this, and of all that is fixed."""
+        text = json.dumps([asdict(self), GUESS, NETWORK])
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,15 +95,16 @@ def simulate(config: SimulatedConfig) -> Simulated:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
+    if not 0 <= config.seed < 2**32:
+        raise ValueError(f"seed must be from 0 to 2 ** 32 - 1; got {config.seed}.")
     data = four_normals(config.n_samples, random_state=config.seed)
     absent = sorted(set(range(len(LABELS))) - set(data.labels.tolist()))
     if absent:
         raise ValueError(
             f"Of {config.n_samples} samples none has the label {LABELS[absent[0]]!r}: draw more."
         )
-    network = make_pipeline(
-        StandardScaler(), MLPClassifier((32,), alpha=0.03, max_iter=1000, random_state=config.seed)
-    ).fit(data.X, data.labels)
+    network = make_pipeline(StandardScaler(), MLPClassifier(**NETWORK, random_state=config.seed))
+    fit_to_the_end(network, data.X, data.labels)
     prior = TransitionPrior(GUESS, config.strength, classes=CLASSES, labels=LABELS)
     posterior = infer(
         network.predict_proba(data.X),
@@ -213,7 +217,7 @@ def _label_decisions(found: Simulated) -> Any:
     guess = found.network.predict_proba(found.data.X).argmax(axis=1)
     ax.scatter(*found.data.X.T, s=9, c=_COLOURS[guess], edgecolors="0.35", linewidths=0.4)
     share = np.mean(guess == 0)
-    ax.set_title(f"The network's most probable label: {share:.0%} unlabelled")
+    ax.set_title(f"The network's most probable label: {share:.1%} unlabelled")
     return figure
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +36,8 @@ class Training:
         Name of the network.
     options : tuple of (str, float)
         What it is made of.
+    version : int
+        Raised when labels are drawn or networks trained in another way.
     """
 
     data: str
@@ -40,6 +45,7 @@ class Training:
     labels: int
     network: str
     options: tuple[tuple[str, float], ...]
+    version: int = 1
 
 
 @dataclass(frozen=True, order=True)
@@ -54,11 +60,14 @@ class Config:
         Name of the labelling task that is scored.
     inference : tuple of (str, value)
         Options of `DecouplingClassifier` other than its defaults.
+    version : int
+        Raised when the same options give other scores.
     """
 
     training: Training
     task: str
     inference: tuple[tuple[str, Any], ...] = ()
+    version: int = 1
 
 
 def digest(config: Training | Config) -> str:
@@ -70,8 +79,8 @@ def digest(config: Training | Config) -> str:
 class Results:
     """Scores by configuration and run, one line of JSON for each.
 
-    A line is written whole, by a single call, and is on the disk before the next is begun. What a
-    crash of the machine may leave of a last line is cut off when the file is opened.
+    A line is on the disk before the next is begun. What a crash of the machine may leave of a last
+    line is cut off when the file is opened.
     """
 
     def __init__(self, path: Path) -> None:
@@ -85,14 +94,19 @@ class Results:
         data = self.path.read_bytes()
         whole = data[: data.rfind(b"\n") + 1]
         if len(whole) < len(data):
-            os.truncate(self.path, len(whole))
+            if _is_json(data[len(whole) :]):
+                whole = data + b"\n"  # an editor may leave out the last end of line
+                with self.path.open("ab") as file:
+                    file.write(b"\n")
+            else:
+                os.truncate(self.path, len(whole))
         for number, line in enumerate(whole.splitlines(), start=1):
             try:
                 record = json.loads(line)
                 config = _config(record["config"])
                 key = record["hash"], record["run"]
                 self.scores[key], self.configs[record["hash"]] = record["scores"], config
-            except (ValueError, KeyError, TypeError) as error:
+            except (ValueError, KeyError, TypeError, IndexError) as error:
                 raise ValueError(
                     f"{self.path}, line {number} is not a result: {error!r}. Remove that line, or "
                     "write to another folder."
@@ -109,7 +123,10 @@ class Results:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
         try:
-            os.write(file, line)
+            before = os.fstat(file).st_size
+            if os.write(file, line) < len(line):
+                os.ftruncate(file, before)
+                raise OSError(f"{self.path}: no room for another line of {len(line)} bytes.")
             os.fsync(file)
         finally:
             os.close(file)
@@ -128,18 +145,44 @@ def _config(record: dict[str, Any]) -> Config:
     training = dict(record["training"])
     training["options"] = tuple((name, value) for name, value in training["options"])
     inference = tuple((name, value) for name, value in record["inference"])
-    return Config(Training(**training), record["task"], inference)
+    return Config(Training(**training), record["task"], inference, record["version"])
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
 
 
 def cached_proba(folder: Path, training: Training, run: int, fit: Callable[[], Proba]) -> Proba:
-    """p(label | x) of training and test rows, from the cache or else by ``fit``."""
+    """p(label | x) of training and test rows, from the cache or else by ``fit``.
+
+    A file that cannot be read is as good as none.
+    """
     path = folder / f"{digest(training)}-{run}.npz"
     if path.exists():
-        with np.load(path, allow_pickle=False) as file:
-            return file["train"], file["test"]
+        try:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as parts:
+                return parts["train"], parts["test"]
+        except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error):
+            pass
     train, test = fit()
-    folder.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.stem}.{os.getpid()}.part.npz")
-    np.savez(part, train=train, test=test)
-    os.replace(part, path)
+    with written_whole(path) as part, part.open("wb") as file:
+        np.savez(file, train=train, test=test)
     return train, test
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """A path to write to that then takes the place of ``path``, or after a failure is removed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
+    try:
+        yield part
+        with part.open("rb") as file:
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)

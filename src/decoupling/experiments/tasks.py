@@ -16,7 +16,7 @@ NEGATIVE: Final = -2
 
 @dataclass(frozen=True)
 class LabellingTask:
-    """How labels come about, for so many samples of each class.
+    """How labels come about.
 
     Attributes
     ----------
@@ -66,8 +66,18 @@ class LabellingTask:
         wrong = self.noise * others / np.maximum(number, 1.0)
         return np.asarray(wrong + np.diag(1.0 - wrong.sum(axis=1)))
 
+    def counts(self, classes: IntArray, n_classes: int, labels: int) -> IntArray:
+        """Samples of each scored class that get a label, (K,).
+
+        ``labels`` of the smallest class, and the same share of the others, since the tasks have it
+        that a label is as likely in every class.
+        """
+        size = np.bincount(classes, minlength=n_classes)
+        numbers = np.rint(labels * size / size.min()).astype(np.int64)
+        return np.asarray(numbers[self.scored(n_classes)])
+
     def draw(self, classes: IntArray, n_classes: int, labels: int, run: int) -> IntArray:
-        """Labels of ``labels`` samples of each class that can have one, (N,); -1: none.
+        """Labels of some samples of each class that can have one, (N,); -1: none.
 
         The samples that have labels among 100 are among those that have them among 200.
         """
@@ -77,8 +87,8 @@ class LabellingTask:
         confusion = self.confusion(n_classes)
         order = rng.permutation(len(classes))
         drawn = rng.random(len(classes))
-        for row, c in enumerate(scored):
-            chosen = order[classes[order] == c][:labels]
+        for row, count in enumerate(self.counts(classes, n_classes, labels)):
+            chosen = order[classes[order] == scored[row]][:count]
             # Each sample has its own number for its noise, whatever else is labelled.
             bounds = confusion[row].cumsum()[:-1]
             given[chosen] = scored[(drawn[chosen, None] >= bounds).sum(axis=1)]
@@ -86,9 +96,8 @@ class LabellingTask:
 
     def transitions(self, classes: IntArray, n_classes: int, labels: int) -> FloatArray:
         """T = p(label | class), (C, S): unlabelled first; the negative class first."""
-        scored = self.scored(n_classes)
-        count = np.bincount(classes, minlength=n_classes)[scored]
-        share = np.minimum(labels / count, 1.0)[:, None]
+        size = np.bincount(classes, minlength=n_classes)[self.scored(n_classes)]
+        share = (self.counts(classes, n_classes, labels) / size)[:, None]
         T = np.hstack([1.0 - share, share * self.confusion(n_classes)])
         if self.positives is None:
             return np.asarray(T)
