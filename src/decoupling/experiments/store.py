@@ -169,8 +169,8 @@ def cached_proba(folder: Path, training: Training, run: int, fit: Callable[[], P
         except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error):
             pass
     train, test = fit()
-    with written_whole(path) as part, part.open("wb") as file:
-        np.savez(file, train=train, test=test)
+    with written_whole(path) as part:
+        np.savez(part, train=train, test=test)
     return train, test
 
 
