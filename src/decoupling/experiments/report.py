@@ -301,14 +301,10 @@ def _transitions(summaries: list[Summary], like: Config) -> Any:
     for ax, summary in zip(axes, summaries, strict=False):
         if "T" in summary.scores:
             _band(ax, summary, "T", "error of T", drawing.BLUE, "-")
-            _band(
-                ax,
-                summary,
-                "T in interval",
-                "share of positive T in its 90% interval",
-                drawing.RED,
-                "--",
-            )
+            inside = summary.mean("T in interval")
+            name = "share of positive T in its 90% interval"
+            ax.plot(summary.counts, inside, "s--", color=drawing.RED, ms=3, label=name)
+            ax.axhline(0.9, color="0.5", lw=1, ls=":")
         ax.set_ylim(-0.03, 1.03)
     _finish(figure, axes, summaries, "error, share")
     return figure
