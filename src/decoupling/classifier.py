@@ -7,7 +7,7 @@ from typing import Any, Final, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import _safe_indexing, check_consistent_length, check_random_state, get_tags
+from sklearn.utils import _safe_indexing, check_consistent_length, check_random_state
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -25,8 +25,10 @@ from decoupling.cross_fitting import (
     check_estimator_options,
     check_fold_weights,
     check_weights,
+    classifier_or_default,
     make_folds,
     needing_proba,
+    tagged_like,
 )
 from decoupling.dataframes import library_of
 from decoupling.diagnostics import (
@@ -350,16 +352,7 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         )
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        try:
-            inner = get_tags(self._estimator())
-        except (AttributeError, TypeError):  # not of scikit-learn; fit will say if that is wrong
-            return tags
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        if inner.classifier_tags is not None:
-            tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
-        return tags
+        return tagged_like(super().__sklearn_tags__(), self._estimator())
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Say which metadata goes where: that of ``fit`` to the ``fit`` of the classifier."""
@@ -368,14 +361,7 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return router.add(estimator=self._estimator(), method_mapping=mapping)
 
     def _estimator(self) -> Any:
-        if self.estimator is not None:
-            return self.estimator
-        # Imported on use, like all of scikit-learn that takes long to import.
-        from sklearn.linear_model import LogisticRegression
-
-        default = LogisticRegression(max_iter=1000)
-        # Nobody else can ask for it.
-        return default.set_fit_request(sample_weight=True) if _routing_enabled() else default
+        return classifier_or_default(self.estimator)
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, IntArray, FloatArray | None]:
         """Rows, column of p(label | x) of each row's label, and weights; sets names and task."""

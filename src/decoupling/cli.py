@@ -32,11 +32,6 @@ errors = Console(stderr=True, highlight=False, soft_wrap=True)
 Out = Annotated[Path, typer.Option(help="Folder for results and figures.")]
 
 
-@app.callback()
-def _root() -> None:
-    """With more than one command to come, none is the only one."""
-
-
 @contextmanager
 def _plainly() -> Iterator[None]:
     """Errors in one line; what was kept stays, and a second call goes on."""

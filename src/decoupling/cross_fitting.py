@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing, check_array
+from sklearn.utils import _safe_indexing, check_array, get_tags
 from sklearn.utils.metadata_routing import _routing_enabled, get_routing_for_object
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_sample_weight, has_fit_parameter
@@ -32,6 +32,31 @@ def as_rows(X: Any) -> Any:
     if array.ndim == 1 and array.dtype.kind in "OUS" and array.size > 0:
         return X
     return check_array(array, dtype=None, ensure_all_finite=False, allow_nd=True)
+
+
+def classifier_or_default(estimator: Any) -> Any:
+    """The classifier that was passed, or logistic regression."""
+    if estimator is not None:
+        return estimator
+    # Imported on use, like all of scikit-learn that takes long to import.
+    from sklearn.linear_model import LogisticRegression
+
+    default = LogisticRegression(max_iter=1000)
+    # Nobody else can ask for it.
+    return default.set_fit_request(sample_weight=True) if _routing_enabled() else default
+
+
+def tagged_like(tags: Any, estimator: Any) -> Any:
+    """Tags of a classifier around another one: what it takes, and how well it does."""
+    try:
+        inner = get_tags(estimator)
+    except (AttributeError, TypeError):  # not of scikit-learn; fit will say if that is wrong
+        return tags
+    tags.input_tags.sparse = inner.input_tags.sparse
+    tags.input_tags.allow_nan = inner.input_tags.allow_nan
+    if inner.classifier_tags is not None:
+        tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
+    return tags
 
 
 def check_weights(sample_weight: Any, X: Any) -> FloatArray | None:

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from decoupling._typing import BoolArray, FloatArray, IntArray
 from decoupling._validation import check_count, needs_extra
@@ -133,7 +133,7 @@ class CutEdges:
             self.weight - self.mean, deviation, out=np.full_like(deviation, np.inf),
             where=deviation > 0,
         )  # fmt: skip
-        return np.asarray(norm.cdf(z))
+        return np.asarray(ndtr(z))
 
     def believable(self, theta: float) -> BoolArray:
         """Whether so little weight is cut that chance does it at most in a share ``theta``."""

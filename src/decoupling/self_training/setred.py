@@ -14,14 +14,21 @@ from typing import Any, Final, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.metrics import f1_score
-from sklearn.utils import _safe_indexing, check_consistent_length, check_random_state, get_tags
+from sklearn.utils import _safe_indexing, check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from decoupling._typing import AnyArray, BoolArray, FloatArray, IntArray
 from decoupling._validation import all_or_nothing, check_count
 from decoupling.classifier import DecouplingClassifier
-from decoupling.cross_fitting import Ensemble, Fold, Training, as_rows, needing_proba
+from decoupling.cross_fitting import (
+    Ensemble,
+    Fold,
+    Training,
+    as_rows,
+    classifier_or_default,
+    needing_proba,
+    tagged_like,
+)
 from decoupling.labels import encode_labels, read_labels
 from decoupling.pseudo_labels import with_shares
 from decoupling.self_training.cut_edges import (
@@ -196,12 +203,14 @@ class SetredClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.classes_ = class_array(task, observed.values)
         columns = encode(task, given_labels(observed))
         check_consistent_length(X, columns)
-        own = {int(column): c for c, column in enumerate(task.own) if column >= 0}
-        given = np.array([own.get(int(column), UNLABELLED) for column in columns])
+        class_of = np.full(len(task.labels), UNLABELLED)
+        own = np.asarray(task.own)
+        class_of[own[own >= 0]] = np.flatnonzero(own >= 0)
+        given = class_of[columns]
         truth = None if true_classes is None else encode_labels(true_classes, task.classes)
         check_consistent_length(X, truth)
         search = _Search(
-            training=Training(self._estimator(), {}),
+            training=Training(classifier_or_default(self.estimator), {}),
             X=X,
             n_classes=len(self.classes_),
             theta=self.theta,
@@ -240,22 +249,9 @@ class SetredClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[proba.argmax(axis=1)])
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        try:
-            inner = get_tags(self._estimator())
-        except (AttributeError, TypeError):  # not of scikit-learn; fit will say if that is wrong
-            return tags
-        tags.input_tags.sparse = inner.input_tags.sparse
-        if inner.classifier_tags is not None:
-            tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
+        tags = tagged_like(super().__sklearn_tags__(), classifier_or_default(self.estimator))
+        tags.input_tags.allow_nan = False  # no distance to what is missing
         return tags
-
-    def _estimator(self) -> Any:
-        if self.estimator is not None:
-            return self.estimator
-        from sklearn.linear_model import LogisticRegression
-
-        return LogisticRegression(max_iter=1000)
 
     def _check_options(self, graph: Any) -> None:
         check_count("n_neighbors", self.n_neighbors)
@@ -467,5 +463,7 @@ class _Search:
         if self.truth is not None:
             f1 = 0.0
             if len(rows):
+                from sklearn.metrics import f1_score
+
                 f1 = float(f1_score(self.truth[rows], labels[rows], average="macro"))
         return Round(len(rows), tuple(per_class.tolist()), accepted, rejected, f1)
