@@ -17,7 +17,7 @@ from decoupling.inference.expected_log import expected_log
 from decoupling.inference.infer import infer
 from decoupling.inference.posterior import Posterior
 from decoupling.label_issues import LabelIssues, label_issues
-from decoupling.self_training.setred import SetredClassifier
+from decoupling.self_training.classifier import SetredClassifier
 from decoupling.transitions.prior import TransitionPrior
 
 __version__ = "0.1.0"

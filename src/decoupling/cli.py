@@ -126,8 +126,7 @@ def fashion(
     with _plainly():
         from decoupling.experiments.curves import grid, run_cells
         from decoupling.experiments.data import load_data
-        from decoupling.experiments.report import draw, shape_table, shapes, summarise, table
-        from decoupling.experiments.store import Results, written_whole
+        from decoupling.experiments.store import Results
         from decoupling.experiments.tasks import TASKS
 
         clean = load_data(data, download=download)
@@ -145,19 +144,26 @@ def fashion(
             data, cells, results, cache or out / "cache", n_jobs=jobs, download=download
         )
         _follow(done, sum(cell not in results for cell in cells))
-        like = cells[-1][0]
-        found = summarise(results, like)
         many = 1000 if data == "fashion" else clean.smallest // 2
-        findings = shapes(found, many)
-        name = _name_of(network, like.inference)
-        with written_whole(folder / f"{name}.md") as part:
-            part.write_text(f"{shape_table(findings)}\n\n{table(found)}\n", encoding="utf-8")
-        _written([folder / f"{name}.md"])
-        _written(draw(found, like, folder / name))
-        for finding in findings:
-            console.print(
-                f"\n{finding.claim}?\n  {'yes' if finding.holds else 'no'}: {finding.measured}"
-            )
+        _report(results, cells[-1][0], many, folder)
+
+
+def _report(results: Any, like: Any, many: int, folder: Path) -> None:
+    """Write tables and figures of all results like one, and print what they show."""
+    from decoupling.experiments.report import draw, shape_table, shapes, summarise, table
+    from decoupling.experiments.store import written_whole
+
+    found = summarise(results, like)
+    findings = shapes(found, many)
+    name = _name_of(like.training.network, like.inference)
+    with written_whole(folder / f"{name}.md") as part:
+        part.write_text(f"{shape_table(findings)}\n\n{table(found)}\n", encoding="utf-8")
+    _written([folder / f"{name}.md"])
+    _written(draw(found, like, folder / name))
+    for finding in findings:
+        console.print(
+            f"\n{finding.claim}?\n  {'yes' if finding.holds else 'no'}: {finding.measured}"
+        )
 
 
 def _name_of(network: str, inference: tuple[tuple[str, Any], ...]) -> str:

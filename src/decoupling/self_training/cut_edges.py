@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.special import ndtr
+from sklearn.utils.validation import _num_samples
 
 from decoupling._typing import BoolArray, FloatArray, IntArray
 from decoupling._validation import check_count, needs_extra
@@ -59,7 +60,7 @@ def neighbour_graph(
            [0.        , 0.33333333, 0.        ]])
     """
     check_count("n_neighbors", n_neighbors)
-    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    n_rows = _num_samples(X)
     k = min(n_neighbors, n_rows - 1)
     if k < 1:
         return sparse.csr_array((n_rows, n_rows))
