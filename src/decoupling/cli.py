@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -124,9 +125,9 @@ def fashion(
     decoupling reproduce fashion --data digits --network mlp --runs 3
     """
     with _plainly():
-        from decoupling.experiments.curves import grid, run_cells
+        from decoupling.experiments.curves import evaluate, grid
         from decoupling.experiments.data import load_data
-        from decoupling.experiments.store import Results
+        from decoupling.experiments.store import Results, run_cells
         from decoupling.experiments.tasks import TASKS
 
         clean = load_data(data, download=download)
@@ -140,9 +141,8 @@ def fashion(
         )
         folder = out / clean.name
         results = Results(folder / "results.jsonl")
-        done = run_cells(
-            data, cells, results, cache or out / "cache", n_jobs=jobs, download=download
-        )
+        scores = partial(evaluate, data, cache or out / "cache", download=download)
+        done = run_cells(scores, cells, results, n_jobs=jobs)
         _follow(done, sum(cell not in results for cell in cells))
         many = 1000 if data == "fashion" else clean.smallest // 2
         _report(results, cells[-1][0], many, folder)

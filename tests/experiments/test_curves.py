@@ -1,12 +1,14 @@
 """What the paper found, on a reduced grid; and a grid that cannot be."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from decoupling.experiments.curves import GivenProba, evaluate, grid, label_counts, run_cells
+from decoupling.experiments.curves import GivenProba, evaluate, grid, label_counts
 from decoupling.experiments.data import load_data
 from decoupling.experiments.report import draw, shape_table, shapes, summarise, table
-from decoupling.experiments.store import Results
+from decoupling.experiments.store import Results, run_cells
 from decoupling.experiments.tasks import TASKS
 
 
@@ -17,7 +19,8 @@ def found(ten_normals, tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
     cells = grid(data, tasks=list(TASKS), labels=[20, 150], runs=1, network="mlp")
     results = Results(folder / "results.jsonl")
-    assert list(run_cells(str(ten_normals), cells, results, folder / "cache")) == cells
+    scores = partial(evaluate, str(ten_normals), folder / "cache")
+    assert list(run_cells(scores, cells, results)) == cells
     return cells, results, folder
 
 
@@ -49,7 +52,8 @@ def test_what_is_there_is_not_done_again(found, ten_normals):
     cells, results, folder = found
     before = results.path.read_bytes()
     again = Results(results.path)
-    assert list(run_cells(str(ten_normals), cells, again, folder / "nowhere")) == []
+    scores = partial(evaluate, str(ten_normals), folder / "nowhere")
+    assert list(run_cells(scores, cells, again)) == []
     assert results.path.read_bytes() == before
 
 

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.parallel import Parallel, delayed
 
 from decoupling._typing import AnyArray, FloatArray, IntArray
 from decoupling.classifier import DecouplingClassifier
 from decoupling.experiments.data import CleanData, load_data
-from decoupling.experiments.networks import NETWORKS, fitted_proba
+from decoupling.experiments.networks import NETWORKS, network
 from decoupling.experiments.scores import (
     calibration_error,
     log_loss,
     macro_f1,
     transition_error,
 )
-from decoupling.experiments.store import Config, Results, Training, cached_proba
+from decoupling.experiments.store import Cell, Config, Training, cached_proba
 from decoupling.experiments.tasks import NEGATIVE, TASKS, UNLABELLED, LabellingTask
 
 # Labels per class in the paper, of 6,000 samples.
@@ -29,8 +28,6 @@ PAPER: Final = (100, 200, 400, 800, 1000, 1600, 2400, 3200, 5950)
 # Of other data these shares of the smallest class.
 _SHARES: Final = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8)
 _LEVEL: Final = 0.9
-
-Cell = tuple[Config, int]
 
 
 def label_counts(data: CleanData, wanted: Sequence[int] | None = None) -> list[int]:
@@ -87,25 +84,6 @@ def grid(
     return cells
 
 
-def run_cells(
-    source: str,
-    cells: Sequence[Cell],
-    results: Results,
-    cache: Path,
-    *,
-    n_jobs: int | None = None,
-    download: bool = False,
-) -> Iterator[Cell]:
-    """Do what ``results`` does not have yet, in this order, and yield each cell when it is kept."""
-    todo = [cell for cell in cells if cell not in results]
-    scores = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(evaluate)(source, cache, config, run, download=download) for config, run in todo
-    )
-    for (config, run), found in zip(todo, scores, strict=True):
-        results.add(config, run, found)
-        yield config, run
-
-
 def evaluate(
     source: str, cache: Path, config: Config, run: int, *, download: bool = False
 ) -> dict[str, float]:
@@ -126,7 +104,8 @@ def _network(
     data: CleanData, codes: IntArray, training: Training, run: int, cache: Path
 ) -> tuple[FloatArray, FloatArray]:
     def fit() -> tuple[FloatArray, FloatArray]:
-        return fitted_proba(training.network, data.X, codes, data.X_test, run)
+        model = network(training.network, run).fit(data.X, codes)
+        return model.predict_proba(data.X), model.predict_proba(data.X_test)
 
     return cached_proba(cache, training, run, fit)
 

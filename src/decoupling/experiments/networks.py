@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import isqrt
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
 from threadpoolctl import threadpool_limits
 
-from decoupling._typing import FloatArray, IntArray
+from decoupling._typing import AnyArray, FloatArray, IntArray
 from decoupling._validation import needs_extra
 
 # What each is made of; a result depends on all of it, so it is part of the configuration.
@@ -26,53 +29,70 @@ _SMALLEST: Final = 8
 _CHUNK: Final = 1000
 
 
-def fitted_proba(
-    network: str, X: Any, codes: IntArray, others: Any, seed: int
-) -> tuple[FloatArray, FloatArray]:
-    """p(label | x) of the rows that were fitted, and of others; each (N, S), in single precision.
+def network(name: str, seed: int) -> Perceptron | Convolution:
+    """One of `NETWORKS`, not trained yet.
 
-    Parameters
-    ----------
-    network : {"cnn", "mlp"}
-        One of `NETWORKS`.
-    X, codes
-        Rows, and their labels as numbers 0 to S - 1, all of which occur.
-    others : array or sparse matrix (M, D)
-        Rows to predict besides.
-    seed : int
-        Of the first weights, the order of the rows and the dropout.
+    ``seed`` is that of the first weights, the order of the rows and the dropout.
     """
-    if network not in NETWORKS:
-        raise ValueError(f"network must be one of {sorted(NETWORKS)}; got {network!r}.")
-    fit = _convolution if network == "cnn" else _perceptron
-    return fit(X, codes, others, seed)
+    if name not in NETWORKS:
+        raise ValueError(f"network must be one of {sorted(NETWORKS)}; got {name!r}.")
+    return Convolution(seed) if name == "cnn" else Perceptron(seed)
 
 
-def _perceptron(X: Any, codes: IntArray, others: Any, seed: int) -> tuple[FloatArray, FloatArray]:
+class _Network(ClassifierMixin, BaseEstimator):
+    """What both have in common."""
+
+    classes_: AnyArray
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """p(label | x), (N, S), in single precision."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> AnyArray:
+        """Most probable label, (N,)."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+
+class Perceptron(_Network):
     """One hidden layer on standardised features; more epochs where there are few rows."""
-    from sklearn.neural_network import MLPClassifier
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
 
-    options = NETWORKS["mlp"]
-    batch = min(int(options["batch"]), len(codes))
-    epochs = max(options["epochs"], options["steps"] * batch / len(codes))
-    network = MLPClassifier(
-        (int(options["hidden"]),),
-        alpha=options["alpha"],
-        batch_size=batch,
-        learning_rate_init=options["rate"],
-        max_iter=round(epochs),
-        random_state=seed,
-    )
-    model = make_pipeline(StandardScaler(with_mean=isinstance(X, np.ndarray)), network)
-    # One thread, so that the answer does not depend on the number of cores.
-    with threadpool_limits(1):
-        fit_to_the_end(model, X, codes)
-        return (
-            model.predict_proba(X).astype(np.float32),
-            model.predict_proba(others).astype(np.float32),
+    def fit(self, X: Any, y: IntArray) -> Self:
+        """Learn p(label | x)."""
+        from sklearn.neural_network import MLPClassifier
+        from sklearn.preprocessing import StandardScaler
+
+        options = NETWORKS["mlp"]
+        batch = min(int(options["batch"]), len(y))
+        epochs = max(options["epochs"], options["steps"] * batch / len(y))
+        self.scaler_ = StandardScaler(with_mean=isinstance(X, np.ndarray))
+        self.network_ = MLPClassifier(
+            (int(options["hidden"]),),
+            alpha=options["alpha"],
+            batch_size=batch,
+            learning_rate_init=options["rate"],
+            max_iter=round(epochs),
+            random_state=self.seed,
         )
+        # One thread, so that the answer does not depend on the number of cores.
+        with threadpool_limits(1):
+            fit_to_the_end(self.network_, self.scaler_.fit_transform(X), y)
+        self.classes_ = self.network_.classes_
+        return self
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """p(label | x), (N, S), in single precision."""
+        with threadpool_limits(1):
+            proba = self.network_.predict_proba(self.scaler_.transform(X))
+        return np.asarray(proba, dtype=np.float32)
+
+    def represent(self, X: Any) -> FloatArray:
+        """What the hidden layer makes of each row, (N, H)."""
+        with threadpool_limits(1):
+            inner = self.scaler_.transform(X) @ self.network_.coefs_[0]
+        return np.asarray(np.maximum(inner + self.network_.intercepts_[0], 0), dtype=np.float32)
 
 
 def fit_to_the_end(model: Any, X: Any, codes: IntArray) -> None:
@@ -89,37 +109,61 @@ def fit_to_the_end(model: Any, X: Any, codes: IntArray) -> None:
             raise KeyboardInterrupt from None
 
 
-def _convolution(X: Any, codes: IntArray, others: Any, seed: int) -> tuple[FloatArray, FloatArray]:
+class Convolution(_Network):
     """A convolution with pooling and a dense layer, dropout between them and weight decay.
 
     Of the layouts and batches tried on one core this was the fastest: channels last, and batches
     that stay in cache. One thread, so that the answer does not depend on the number of cores; runs
     are what goes in parallel.
     """
+
+    def fit(self, X: Any, y: IntArray) -> Self:
+        """Learn p(label | x)."""
+        side = isqrt(X.shape[1])
+        square = side * side == X.shape[1] and side % 2 == 0 and side >= _SMALLEST
+        if not square or not isinstance(X, np.ndarray):
+            raise ValueError(
+                "The convolutional network needs square pictures of even side, at least "
+                f"{_SMALLEST}, and a row has {X.shape[1]} features. Use the network mlp."
+            )
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        with _one_thread() as torch, torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.seed)
+            self.network_ = _trained(torch, _pictures(torch, X), torch.from_numpy(codes))
+        return self
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """p(label | x), (N, S), in single precision."""
+        with _one_thread() as torch, torch.inference_mode():
+            parts = _pictures(torch, X).split(_CHUNK)
+            proba = torch.cat([self.network_(part).softmax(dim=1) for part in parts])
+        return np.asarray(proba.numpy())
+
+    def represent(self, X: Any) -> FloatArray:
+        """What goes into the dense layer, (N, H)."""
+        with _one_thread() as torch, torch.inference_mode():
+            parts = _pictures(torch, X).split(_CHUNK)
+            inner = torch.cat([self.network_[:-1](part) for part in parts])
+        return np.asarray(inner.numpy())
+
+
+@contextmanager
+def _one_thread() -> Iterator[Any]:
+    """PyTorch, which works with one thread meanwhile."""
     with needs_extra("torch", "The convolutional network"):
         import torch
 
-    side = isqrt(X.shape[1])
-    square = side * side == X.shape[1] and side % 2 == 0 and side >= _SMALLEST
-    if not square or not isinstance(X, np.ndarray):
-        raise ValueError(
-            f"The convolutional network needs square pictures of even side, at least {_SMALLEST}, "
-            f"and a row has {X.shape[1]} features. Use the network mlp."
-        )
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            model = _trained(torch, _pictures(torch, X, side), torch.from_numpy(codes))
-        with torch.inference_mode():
-            return _predicted(torch, model, X, side), _predicted(torch, model, others, side)
+        yield torch
     finally:
         torch.set_num_threads(threads)
 
 
-def _pictures(torch: Any, X: FloatArray, side: int) -> Any:
+def _pictures(torch: Any, X: FloatArray) -> Any:
     """Rows as pictures with one channel, which comes last in memory, (N, 1, side, side)."""
+    side = isqrt(X.shape[1])
     pictures = torch.from_numpy(np.ascontiguousarray(X, dtype=np.float32))
     return pictures.view(-1, 1, side, side).contiguous(memory_format=torch.channels_last)
 
@@ -150,8 +194,3 @@ def _trained(torch: Any, pictures: Any, codes: Any) -> Any:
             optimiser.step()
             schedule.step()
     return model.eval()
-
-
-def _predicted(torch: Any, model: Any, X: FloatArray, side: int) -> FloatArray:
-    parts = [model(part).softmax(dim=1) for part in _pictures(torch, X, side).split(_CHUNK)]
-    return np.asarray(torch.cat(parts).numpy())

@@ -7,13 +7,14 @@ import json
 import os
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
 
 from decoupling._typing import FloatArray
 
@@ -59,7 +60,7 @@ class Config:
     task : str
         Name of the labelling task that is scored.
     inference : tuple of (str, value)
-        Options of `DecouplingClassifier` other than its defaults.
+        Options other than the defaults of `DecouplingClassifier`, or those of the self-training.
     version : int
         Raised when the same options give other scores.
     """
@@ -76,6 +77,9 @@ def digest(config: Training | Config) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
+Cell = tuple[Config, int]
+
+
 class Results:
     """Scores by configuration and run, one line of JSON for each.
 
@@ -85,7 +89,7 @@ class Results:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.scores: dict[tuple[str, int], dict[str, float]] = {}
+        self.scores: dict[tuple[str, int], dict[str, Any]] = {}
         self.configs: dict[str, Config] = {}
         if path.exists():
             self._read()
@@ -115,7 +119,7 @@ class Results:
     def __contains__(self, key: tuple[Config, int]) -> bool:
         return (digest(key[0]), key[1]) in self.scores
 
-    def add(self, config: Config, run: int, scores: dict[str, float]) -> None:
+    def add(self, config: Config, run: int, scores: dict[str, Any]) -> None:
         """Keep the scores of one run."""
         name = digest(config)
         record = {"hash": name, "run": run, "config": asdict(config), "scores": scores}
@@ -134,7 +138,7 @@ class Results:
 
     def where(
         self, keep: Callable[[Config], bool]
-    ) -> Iterable[tuple[Config, int, dict[str, float]]]:
+    ) -> Iterable[tuple[Config, int, dict[str, Any]]]:
         """Configurations that ``keep`` holds for, with their runs and scores."""
         for (name, run), scores in self.scores.items():
             if keep(self.configs[name]):
@@ -154,6 +158,23 @@ def _is_json(line: bytes) -> bool:
     except ValueError:
         return False
     return True
+
+
+def run_cells(
+    evaluate: Callable[[Config, int], dict[str, Any]],
+    cells: Sequence[Cell],
+    results: Results,
+    *,
+    n_jobs: int | None = None,
+) -> Iterator[Cell]:
+    """Do what ``results`` does not have yet, in this order, and yield each cell when it is kept."""
+    todo = [cell for cell in cells if cell not in results]
+    scores = Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(evaluate)(config, run) for config, run in todo
+    )
+    for (config, run), found in zip(todo, scores, strict=True):
+        results.add(config, run, found)
+        yield config, run
 
 
 def cached_proba(folder: Path, training: Training, run: int, fit: Callable[[], Proba]) -> Proba:
