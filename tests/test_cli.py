@@ -119,6 +119,23 @@ def test_killed_and_resumed_gives_the_same_bits(tmp_path, monkeypatch):
         assert once.read_bytes() == twice.read_bytes()
 
 
+def test_self_training_goes_on_where_it_stopped(tmp_path):
+    arguments = (
+        "reproduce", "self-training", "--data", "digits", "--network", "mlp", "--tasks", "semi",
+        "--rounds", 2, "--jobs", 1, "--out", "out",
+    )  # fmt: skip
+    first = call(*arguments, "--runs", 1)
+    assert first.exit_code == 0, first.output
+    assert "1 of 1: run 0, semi, 21 labels, started from labels" in first.output
+    path = tmp_path / "out" / "self_training" / "digits" / "results.jsonl"
+    before = path.read_bytes()
+    second = call(*arguments, "--runs", 2)
+    assert "1 of 1: run 1, semi" in second.output
+    assert path.read_bytes().startswith(before)
+    assert (path.parent / "mlp" / "semi.png").exists()
+    assert "| Semi-supervised | 21 | labels | 2 |" in (path.parent / "mlp.md").read_text()
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_interrupted_it_says_how_to_go_on(tmp_path):
     process = command(*DIGITS, "--tasks", "pu", "--runs", 50, start_new_session=True)

@@ -31,6 +31,12 @@ console = Console(highlight=False, soft_wrap=True)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
 Out = Annotated[Path, typer.Option(help="Folder for results and figures.")]
+Data = Annotated[str, typer.Option(help="fashion, digits, or the path of a .npz or .csv file.")]
+Network = Annotated[str, typer.Option(help="cnn (needs the extra torch) or mlp (scikit-learn's).")]
+Jobs = Annotated[int, typer.Option(help="Cells at a time; -1: one per core.")]
+Download = Annotated[
+    bool, typer.Option("--download", help="Fetch Fashion MNIST from OpenML if it is not here.")
+]
 
 
 @contextmanager
@@ -93,30 +99,24 @@ def agreement(out: Out = Path("results")) -> None:
 
 @reproduce.command()
 def fashion(
-    data: Annotated[
-        str, typer.Option(help="fashion, digits, or the path of a .npz or .csv file.")
-    ] = "fashion",
+    data: Data = "fashion",
     tasks: Annotated[str, typer.Option(help="Which, with commas between; or all.")] = "all",
     labels: Annotated[
         str, typer.Option(help="Labels per class, with commas between; or all.")
     ] = "all",
     runs: Annotated[int, typer.Option(min=1, help="How many, from seed 0 on.")] = 10,
-    network: Annotated[
-        str, typer.Option(help="cnn (needs the extra torch) or mlp (scikit-learn's).")
-    ] = "cnn",
+    network: Network = "cnn",
     evidence: Annotated[
         str, typer.Option(help="Observations that a row counts for: a number, or auto.")
     ] = "auto",
     expected_log: Annotated[str, typer.Option(help="bound, beta, exact or taylor.")] = "bound",
     calibrate: Annotated[bool, typer.Option(help="Whether p(label | x) is calibrated.")] = True,
-    jobs: Annotated[int, typer.Option(help="Cells at a time; -1: one per core.")] = -1,
+    jobs: Jobs = -1,
     out: Out = Path("results"),
     cache: Annotated[
         Path | None, typer.Option(help="Folder for p(label | x); by default cache in --out.")
     ] = None,
-    download: Annotated[
-        bool, typer.Option("--download", help="Fetch Fashion MNIST from OpenML if it is not here.")
-    ] = False,
+    download: Download = False,
 ) -> None:
     """Seven labelling tasks against the number of labels; goes on where it stopped.
 
@@ -133,7 +133,7 @@ def fashion(
         clean = load_data(data, download=download)
         cells = grid(
             clean,
-            tasks=list(TASKS) if tasks == "all" else [name.strip() for name in tasks.split(",")],
+            tasks=list(TASKS) if tasks == "all" else _names(tasks),
             labels=None if labels == "all" else _integers("--labels", labels),
             runs=runs,
             network=network,
@@ -148,18 +148,82 @@ def fashion(
         _report(results, cells[-1][0], many, folder)
 
 
+@reproduce.command()
+def self_training(
+    data: Data = "fashion",
+    tasks: Annotated[
+        str, typer.Option(help="Of semi, pu, pu3 and pu7, with commas between.")
+    ] = "semi,pu,pu3",
+    labels: Annotated[
+        int | None,
+        typer.Option(min=1, help="Per class; by default a sixth, and half of them for pu."),
+    ] = None,
+    runs: Annotated[int, typer.Option(min=1, help="How many, from seed 0 on.")] = 3,
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds at most.")] = 40,
+    network: Network = "cnn",
+    jobs: Jobs = -1,
+    out: Out = Path("results"),
+    download: Download = False,
+) -> None:
+    """SETRED from the labels and from a decoupled posterior; goes on where it stopped.
+
+    decoupling reproduce self-training --data digits --network mlp --runs 1
+    """
+    with _plainly():
+        from decoupling.experiments.data import load_data
+        from decoupling.experiments.self_training import self_train, self_training_cells
+        from decoupling.experiments.store import Results, run_cells
+
+        clean = load_data(data, download=download)
+        cells = self_training_cells(
+            clean, tasks=_names(tasks), labels=labels, runs=runs, name=network, rounds=rounds
+        )
+        folder = out / "self_training" / clean.name
+        results = Results(folder / "results.jsonl")
+        done = run_cells(partial(self_train, data, download=download), cells, results, n_jobs=jobs)
+        _follow(done, sum(cell not in results for cell in cells))
+        _report_rounds(results, [config for config, _ in cells], folder / network)
+
+
+def _report_rounds(results: Any, configs: list[Any], folder: Path) -> None:
+    """Write table and figures of self-training, and print what they show."""
+    from decoupling.experiments.self_training_report import (
+        draw_rounds,
+        rounds_like,
+        rounds_shapes,
+        rounds_table,
+    )
+
+    found = rounds_like(results, configs)
+    findings = rounds_shapes(found)
+    _written([_tables(findings, rounds_table(found), folder.with_suffix(".md"))])
+    _written(draw_rounds(found, folder))
+    _say(findings)
+
+
 def _report(results: Any, like: Any, many: int, folder: Path) -> None:
     """Write tables and figures of all results like one, and print what they show."""
-    from decoupling.experiments.report import draw, shape_table, shapes, summarise, table
-    from decoupling.experiments.store import written_whole
+    from decoupling.experiments.curves_report import draw, shapes, summarise, table
 
     found = summarise(results, like)
     findings = shapes(found, many)
     name = _name_of(like.training.network, like.inference)
-    with written_whole(folder / f"{name}.md") as part:
-        part.write_text(f"{shape_table(findings)}\n\n{table(found)}\n", encoding="utf-8")
-    _written([folder / f"{name}.md"])
+    _written([_tables(findings, table(found), folder / f"{name}.md")])
     _written(draw(found, like, folder / name))
+    _say(findings)
+
+
+def _tables(findings: list[Any], scores: str, path: Path) -> Path:
+    """Write what was found, and all scores, in Markdown."""
+    from decoupling.experiments.findings import shape_table
+    from decoupling.experiments.store import written_whole
+
+    with written_whole(path) as part:
+        part.write_text(f"{shape_table(findings)}\n\n{scores}\n", encoding="utf-8")
+    return path
+
+
+def _say(findings: list[Any]) -> None:
     for finding in findings:
         console.print(
             f"\n{finding.claim}?\n  {'yes' if finding.holds else 'no'}: {finding.measured}"
@@ -194,8 +258,12 @@ def _follow(done: Iterator[Any], total: int) -> None:
 
 
 def _described(config: Any, run: int) -> str:
-    count = config.training.labels
-    return f"run {run}, {config.task}, " + (f"{count} labels" if count else "ceiling")
+    count, start = config.training.labels, dict(config.inference).get("start")
+    return (
+        f"run {run}, {config.task}, "
+        + (f"{count} labels" if count else "ceiling")
+        + (f", started from {start}" if start else "")
+    )
 
 
 def _number_or_auto(text: str) -> Any:
@@ -205,6 +273,10 @@ def _number_or_auto(text: str) -> Any:
         return float(text)
     except ValueError:
         raise ValueError(f"--evidence must be a number or auto; got {text!r}.") from None
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]
 
 
 def _integers(name: str, text: str) -> list[int]:

@@ -87,6 +87,12 @@ class Ensemble:
         """Codes of the columns, (n_codes,)."""
         return np.arange(self.n_codes)
 
+    @property
+    def only(self) -> Any:
+        """The classifier of a single fold, as it was fitted."""
+        (model,) = self.models
+        return model.model if isinstance(model, Renamed) else model
+
     def predict_proba(self, X: Any) -> FloatArray:
         """Mean probability of each code, (N, n_codes)."""
         return np.asarray(

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from decoupling.experiments.curves import GivenProba, evaluate, grid, label_counts
+from decoupling.experiments.curves_report import draw, shapes, summarise, table
 from decoupling.experiments.data import load_data
-from decoupling.experiments.report import draw, shape_table, shapes, summarise, table
+from decoupling.experiments.findings import shape_table
 from decoupling.experiments.store import Results, run_cells
 from decoupling.experiments.tasks import TASKS
 

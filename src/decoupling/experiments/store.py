@@ -136,9 +136,7 @@ class Results:
             os.close(file)
         self.scores[name, run], self.configs[name] = scores, config
 
-    def where(
-        self, keep: Callable[[Config], bool]
-    ) -> Iterable[tuple[Config, int, dict[str, Any]]]:
+    def where(self, keep: Callable[[Config], bool]) -> Iterable[tuple[Config, int, dict[str, Any]]]:
         """Configurations that ``keep`` holds for, with their runs and scores."""
         for (name, run), scores in self.scores.items():
             if keep(self.configs[name]):

@@ -285,7 +285,7 @@ class SetredClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             if hasattr(self.representation, "fit_transform"):
                 space = clone(self.representation).fit_transform(X)
             elif self.representation is not None:
-                space = self.representation(model, X)
+                space = self.representation(model.only, X)
             return neighbour_graph(
                 space, self.n_neighbors, approximate=self.approximate, n_jobs=self.n_jobs
             )

@@ -11,6 +11,7 @@ import numpy as np
 
 from decoupling._typing import FloatArray
 from decoupling.experiments import drawing
+from decoupling.experiments.findings import Shape, markdown_row
 from decoupling.experiments.store import Config, Results, digest
 from decoupling.experiments.tasks import TASKS
 
@@ -124,7 +125,7 @@ def table(summaries: list[Summary]) -> str:
         ("positive T in its 90% interval", "T in interval"),
     )
     head = ("task", "labels per class", "runs", *(name for name, _ in columns), "ceiling F1")
-    lines = [_row(head), _row(["---"] * len(head))]
+    lines = [markdown_row(head), markdown_row(["---"] * len(head))]
     for summary in summaries:
         ceiling = summary.ceiling.get(CEILING.format("F1"))
         last = "" if ceiling is None else f"{ceiling.mean():.3f}"
@@ -134,12 +135,8 @@ def table(summaries: list[Summary]) -> str:
                 for _, score in columns
             ]
             title = TASKS[summary.task].title
-            lines.append(_row([title, f"{count:,}", str(summary.runs[k]), *cells, last]))
+            lines.append(markdown_row([title, f"{count:,}", str(summary.runs[k]), *cells, last]))
     return "\n".join(lines)
-
-
-def _row(cells: Any) -> str:
-    return "| " + " | ".join(cells) + " |"
 
 
 def _value(values: FloatArray) -> str:
@@ -148,25 +145,6 @@ def _value(values: FloatArray) -> str:
 
 
 # What the paper found
-
-
-@dataclass(frozen=True)
-class Shape:
-    """Something that the paper shows, measured.
-
-    Attributes
-    ----------
-    claim : str
-        What it says.
-    measured : str
-        What was found.
-    holds : bool
-        Whether that is the same.
-    """
-
-    claim: str
-    measured: str
-    holds: bool
 
 
 def shapes(summaries: list[Summary], many: int) -> list[Shape]:
@@ -227,13 +205,6 @@ def _labels_stop_helping(summary: Summary) -> Shape:
         f"label-conditional F1 {gain.min():+.3f} to {gain.max():+.3f} higher than decoupled",
         bool(gain.max() < 0.03),
     )
-
-
-def shape_table(found: list[Shape]) -> str:
-    """In Markdown."""
-    lines = [_row(["the paper", "here", "holds"]), _row(["---"] * 3)]
-    lines += [_row([s.claim, s.measured, "yes" if s.holds else "**no**"]) for s in found]
-    return "\n".join(lines)
 
 
 # Figures
