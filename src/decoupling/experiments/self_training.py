@@ -71,7 +71,7 @@ def self_train(source: str, config: Config, run: int, *, download: bool = False)
     given = task.draw(data.classes, len(data.names), config.training.labels, run)
     targets = task.targets(data.classes)
     options = dict(config.inference)
-    common = {
+    common: dict[str, Any] = {
         "task": task.task,
         "negative": NEGATIVE,
         "unlabelled": UNLABELLED,

@@ -62,12 +62,14 @@ class Rounds:
 
 def rounds_like(results: Results, configs: list[Config]) -> list[Rounds]:
     """Results of these configurations, each once."""
-    out = []
-    for config in dict.fromkeys(configs):
-        found = sorted(results.where(lambda other, own=config: other == own), key=lambda r: r[1])
-        if found:
-            out.append(Rounds(config, [scores for _, _, scores in found]))
-    return out
+    by_config: dict[Config, dict[int, dict[str, Any]]] = {config: {} for config in configs}
+    for config, run, scores in results.where(lambda config: config in by_config):
+        by_config[config][run] = scores
+    return [
+        Rounds(config, [scores for _, scores in sorted(runs.items())])
+        for config, runs in by_config.items()
+        if runs
+    ]
 
 
 def rounds_table(found: list[Rounds]) -> str:
