@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Hashable
 from typing import Any, Final, Self
 
@@ -61,6 +62,8 @@ from decoupling.transitions.tasks import Task
 # Class probabilities are then within 0.01 of where they end, on average over the rows: far less
 # than p(label | x) is off by, at a tenth of the iterations.
 _TOLERANCE: Final = 3e-4
+
+_LOG = logging.getLogger(__name__)
 
 
 class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -552,5 +555,6 @@ class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return None
 
     def _say(self, step: str) -> None:
+        _LOG.info(step)
         if self.verbose:
             print(f"[DecouplingClassifier] {step}", flush=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -65,6 +66,9 @@ def check_weights(sample_weight: Any, X: Any) -> FloatArray | None:
         return None
     weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     return np.asarray(weight, dtype=np.float64)
+
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,6 +203,7 @@ def _fit(
     # Some classifiers insist on 0, 1, ... without a gap.
     present, places = np.unique(target, return_inverse=True)
     model = clone(training.estimator).fit(_safe_indexing(X, rows), places, **params)
+    _LOG.debug("a classifier is fitted on %d rows", len(rows))
     return model if present[-1] == len(present) - 1 else Renamed(model, present)
 
 

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from decoupling.experiments.curves import GivenProba, evaluate, grid, label_counts
+from decoupling.experiments.curves import evaluate, grid, label_counts
 from decoupling.experiments.curves_report import draw, shapes, summarise, table
 from decoupling.experiments.data import load_data
 from decoupling.experiments.findings import shape_table
@@ -115,13 +115,6 @@ def test_a_grid_that_cannot_be(tmp_path):
     }  # fmt: skip
     with pytest.raises(ValueError, match="2 classes, too few for pu3, pu7"):
         grid(two, tasks=["pu3", "pu7"], **options)
-
-
-def test_given_probabilities_are_a_fitted_classifier():
-    known = GivenProba([3, 4])
-    proba = np.array([[0.2, 0.8]])
-    assert known.fit(proba).predict_proba(proba) is proba
-    np.testing.assert_array_equal(known.classes_, [3, 4])
 
 
 def test_a_class_that_no_row_has_the_label_of(tmp_path):

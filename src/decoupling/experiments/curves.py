@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
 
 from decoupling._typing import AnyArray, FloatArray, IntArray
 from decoupling.classifier import DecouplingClassifier
@@ -22,6 +21,7 @@ from decoupling.experiments.scores import (
 )
 from decoupling.experiments.store import Cell, Config, Training, cached_proba
 from decoupling.experiments.tasks import NEGATIVE, TASKS, UNLABELLED, LabellingTask
+from decoupling.given_proba import GivenProba
 
 # Labels per class in the paper, of 6,000 samples.
 PAPER: Final = (100, 200, 400, 800, 1000, 1600, 2400, 3200, 5950)
@@ -158,29 +158,6 @@ def _decoupled(
         # What is known is no estimate, and no interval for a concentration has 0 in it.
         out["T in interval"] = float(inside[(truth > 0) & (upper > lower)].mean())
     return out
-
-
-class GivenProba(ClassifierMixin, BaseEstimator):
-    """p(label | x) that is known already: the features of a row are its probabilities."""
-
-    def __init__(self, labels: Any = ()) -> None:
-        self.labels = labels
-
-    @property
-    def classes_(self) -> AnyArray:
-        """Labels, the columns."""
-        return np.asarray(self.labels)
-
-    def fit(self, X: Any, y: Any = None) -> GivenProba:
-        """Nothing is left to learn."""
-        return self
-
-    def predict_proba(self, X: Any) -> Any:
-        """The features themselves."""
-        return X
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
 
 
 def _of_proba(

@@ -1,34 +1,23 @@
-"""The command line: parses, calls, prints."""
+"""`decoupling reproduce`: the paper's experiments."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.progress import TimeRemainingColumn as Remaining
 
+from decoupling.cli.terminal import console, plainly, written
+
 app = typer.Typer(
-    help="True classes behind noisy, missing or one-sided labels.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-)
-reproduce = typer.Typer(
     help="The experiments of the paper, with their figures: Nørregaard and Hansen, Probabilistic "
     "Decoupling of Labels in Classification.",
     no_args_is_help=True,
 )
-app.add_typer(reproduce, name="reproduce")
-
-console = Console(highlight=False, soft_wrap=True)
-errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
 Out = Annotated[Path, typer.Option(help="Folder for results and figures.")]
 Data = Annotated[str, typer.Option(help="fashion, digits, or the path of a .npz or .csv file.")]
@@ -39,20 +28,7 @@ Download = Annotated[
 ]
 
 
-@contextmanager
-def _plainly() -> Iterator[None]:
-    """Errors in one line; what was kept stays, and a second call goes on."""
-    try:
-        yield
-    except (ValueError, OSError, ModuleNotFoundError) as error:
-        errors.print(f"[bold red]Error:[/] {escape(str(error))}")
-        raise typer.Exit(2) from error
-    except KeyboardInterrupt:
-        errors.print("Interrupted. What is finished is kept: the same command goes on from here.")
-        raise typer.Exit(130) from None
-
-
-@reproduce.command()
+@app.command()
 def simulated(
     out: Out = Path("results"),
     seed: Annotated[int, typer.Option(min=0, help="Of the draws and the network.")] = 0,
@@ -66,7 +42,7 @@ def simulated(
 
     decoupling reproduce simulated --seed 1
     """
-    with _plainly():
+    with plainly():
         from decoupling.experiments.simulated import SimulatedConfig, draw, simulate
 
         config = SimulatedConfig(
@@ -77,7 +53,7 @@ def simulated(
         )
         with console.status("drawing, training and inferring"):
             found = simulate(config)
-        _written(draw(found, out / "simulated"))
+        written(draw(found, out / "simulated"))
         console.print("\nShare of samples whose class is found")
         for name, value in found.scores.items():
             console.print(f"  {name:<18} {value:.3f}")
@@ -85,19 +61,19 @@ def simulated(
         console.print(f"{trace.n_iter} iterations, stopped by {trace.stopped_because}")
 
 
-@reproduce.command()
+@app.command()
 def agreement(out: Out = Path("results")) -> None:
     """Class densities and agreement terms of the appendix, and what they cost.
 
     decoupling reproduce agreement
     """
-    with _plainly():
+    with plainly():
         from decoupling.experiments.agreement import draw
 
-        _written(draw(out / "agreement"))
+        written(draw(out / "agreement"))
 
 
-@reproduce.command()
+@app.command()
 def fashion(
     data: Data = "fashion",
     tasks: Annotated[str, typer.Option(help="Which, with commas between; or all.")] = "all",
@@ -124,7 +100,7 @@ def fashion(
 
     decoupling reproduce fashion --data digits --network mlp --runs 3
     """
-    with _plainly():
+    with plainly():
         from decoupling.experiments.curves import evaluate, grid
         from decoupling.experiments.data import load_data
         from decoupling.experiments.store import Results, run_cells
@@ -148,7 +124,7 @@ def fashion(
         _report(results, cells[-1][0], many, folder)
 
 
-@reproduce.command()
+@app.command()
 def self_training(
     data: Data = "fashion",
     tasks: Annotated[
@@ -169,7 +145,7 @@ def self_training(
 
     decoupling reproduce self-training --data digits --network mlp --runs 1
     """
-    with _plainly():
+    with plainly():
         from decoupling.experiments.data import load_data
         from decoupling.experiments.self_training import self_train, self_training_cells
         from decoupling.experiments.store import Results, run_cells
@@ -196,8 +172,8 @@ def _report_rounds(results: Any, configs: list[Any], folder: Path) -> None:
 
     found = rounds_like(results, configs)
     findings = rounds_shapes(found)
-    _written([_tables(findings, rounds_table(found), folder.with_suffix(".md"))])
-    _written(draw_rounds(found, folder))
+    written([_tables(findings, rounds_table(found), folder.with_suffix(".md"))])
+    written(draw_rounds(found, folder))
     _say(findings)
 
 
@@ -208,8 +184,8 @@ def _report(results: Any, like: Any, many: int, folder: Path) -> None:
     found = summarise(results, like)
     findings = shapes(found, many)
     name = _name_of(like.training.network, like.inference)
-    _written([_tables(findings, table(found), folder / f"{name}.md")])
-    _written(draw(found, like, folder / name))
+    written([_tables(findings, table(found), folder / f"{name}.md")])
+    written(draw(found, like, folder / name))
     _say(findings)
 
 
@@ -233,11 +209,6 @@ def _say(findings: list[Any]) -> None:
 def _name_of(network: str, inference: tuple[tuple[str, Any], ...]) -> str:
     """Where tables and figures go: one place for each network and way of inference."""
     return "-".join([network, *(f"{key}={value}" for key, value in inference)])
-
-
-def _written(paths: Iterable[Path]) -> None:
-    for path in paths:
-        console.print(f"wrote {path}", markup=False)
 
 
 def _follow(done: Iterator[Any], total: int) -> None:

@@ -1,0 +1,48 @@
+"""What all commands share: where they print, and how they fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+console = Console(highlight=False, soft_wrap=True)
+errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 2, 3, 130
+
+
+@contextmanager
+def plainly(
+    interrupted: str = "What is finished is kept: the same command goes on from here.",
+) -> Iterator[None]:
+    """Errors in one line; what was kept stays, and a second call goes on."""
+    try:
+        yield
+    except (ValueError, OSError, ModuleNotFoundError) as error:
+        errors.print(f"[bold red]Error:[/] {escape(shown(str(error)))}")
+        raise typer.Exit(BAD_INPUT) from error
+    except KeyboardInterrupt:
+        errors.print(f"Interrupted. {interrupted}")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def shown(text: str) -> str:
+    r"""A text without characters that would steer the terminal.
+
+    Examples
+    --------
+    >>> print(shown("red \x1b[31m"))
+    red \x1b[31m
+    """
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
+def written(paths: Iterable[Path]) -> None:
+    """Say which files were written, as they are."""
+    for path in paths:
+        console.print(f"wrote {shown(str(path))}", markup=False)

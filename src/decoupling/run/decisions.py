@@ -1,0 +1,60 @@
+"""Classes that people have decided on, from the file that the report gives out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from decoupling._typing import AnyArray, BoolArray
+from decoupling.tables.problem import Problem
+from decoupling.tables.reading import TableError, read_table
+from decoupling.tables.writing import as_written
+
+_DECISIONS: Final = ("accept", "reject", "change")
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """Classes that people have decided on.
+
+    Attributes
+    ----------
+    rows : bool array (N,)
+        Rows with a decision.
+    classes : array (N,) of object
+        The class that was decided on, None elsewhere.
+    """
+
+    rows: BoolArray
+    classes: AnyArray
+
+
+def read_decisions(path: Path, problem: Problem) -> Decisions:
+    """Decisions as the report gives them out: columns row, given, decision and class."""
+    table = read_table(path, delimiter=",")
+    columns = {name: table.column(name).to_pylist() for name in ("row", "decision", "class")}
+    names = problem.row_names or [str(row) for row in range(len(problem.labels))]
+    place = {name: k for k, name in enumerate(names)}
+    if len(place) < len(names):
+        raise TableError(
+            f"{len(names) - len(place)} rows have a name that another row has too, so that "
+            "decisions cannot be told apart. Choose another --id column, or none."
+        )
+    known = {str(value): value for value in problem.labels.tolist() if value is not None}
+    classes = np.full(len(names), None, dtype=object)
+    for number, (row, decision, name) in enumerate(zip(*columns.values(), strict=True), start=1):
+        name, row = (as_written(name), as_written(row))
+        if row not in place:
+            raise TableError(f"{path.name}, row {number}: {row!r} is no row of the table.")
+        if decision not in _DECISIONS:
+            raise TableError(
+                f"{path.name}, row {number}: decision must be one of {', '.join(_DECISIONS)}; got "
+                f"{decision!r}."
+            )
+        if name in (None, ""):
+            raise TableError(f"{path.name}, row {number}: no class is given.")
+        classes[place[row]] = known.get(name, name)
+    return Decisions(np.array([name is not None for name in classes]), classes)

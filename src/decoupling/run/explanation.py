@@ -1,0 +1,116 @@
+"""How the posterior of one row came about, in words and numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from decoupling._typing import FloatArray
+from decoupling.classifier import DecouplingClassifier
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What is known of one row.
+
+    Attributes
+    ----------
+    row : int
+        Its number.
+    given : object
+        Its label; None if it has none.
+    labels, classes : list
+        Names of the columns and rows of T.
+    label_proba : array (S,)
+        p(label | x), what the classifier predicts.
+    class_proba : array (C,)
+        p(class | x), what is inferred from that.
+    given_label : array (C,)
+        p(given label | class), a column of T.
+    result : array (C,)
+        p(class | label, x): the product of these two, made to sum to 1.
+    shares : array (C,)
+        Estimated share of each class among all rows.
+    """
+
+    row: int
+    given: Any
+    labels: list[Any]
+    classes: list[Any]
+    label_proba: FloatArray
+    class_proba: FloatArray
+    given_label: FloatArray
+    result: FloatArray
+    shares: FloatArray
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it with lists for arrays, and the words."""
+        values = {
+            name: value.tolist() if isinstance(value, np.ndarray) else value
+            for name, value in vars(self).items()
+        }
+        return values | {"words": self.words()}
+
+    def words(self) -> str:
+        """The same in a few sentences."""
+        best = int(self.result.argmax())
+        suggested = self.classes[best]
+        given = "no label" if self.given is None else f"the label {self.given!r}"
+        seen = int(self.class_proba.argmax())
+        lines = [
+            f"Row {self.row} has {given}.",
+            f"By its features alone it is most probably {self.classes[seen]!r} "
+            f"({_percent(self.class_proba[seen])}).",
+        ]
+        if self.given is None:
+            rate = float(self.given_label @ self.class_proba)
+            lines.append(
+                f"Rows like it stay unlabelled in {_percent(rate)} of cases; that it has no label "
+                f"makes {suggested!r} {_percent(self.result[best])} probable."
+            )
+        elif self.given in self.classes:
+            own = self.classes.index(self.given)
+            if suggested == self.given:
+                lines.append(
+                    f"Of the class {self.given!r}, {_percent(self.given_label[own])} get this "
+                    f"label, so that it is right with a probability of "
+                    f"{_percent(self.result[own])}."
+                )
+            else:
+                lines.append(
+                    f"Of the class {suggested!r}, {_percent(self.given_label[best])} get the label "
+                    f"{self.given!r} all the same, so that {suggested!r} stays "
+                    f"{_percent(self.result[best])} probable and the label is wrong with a "
+                    f"probability of {_percent(1.0 - self.result[own])}."
+                )
+        return "\n".join(lines)
+
+
+def _percent(p: float) -> str:
+    """A probability; what is nearly certain is not called certain."""
+    if 0 < p < 0.0005:
+        return "less than 0.1%"
+    return "more than 99.9%" if 0.9995 <= p < 1 else f"{p:.1%}"
+
+
+def explain(clf: DecouplingClassifier, row: int) -> Explanation:
+    """What is known of a row that a classifier was fitted on."""
+    n_rows = len(clf.label_proba_)
+    if not 0 <= row < n_rows:
+        raise ValueError(f"row must be from 0 to {n_rows - 1}; got {row}.")
+    code = int(clf.observed_.codes[row])
+    given = None if code < 0 else clf.observed_.values.tolist()[code]
+    column = list(clf.labels_).index(given)
+    return Explanation(
+        row=row,
+        given=given,
+        labels=list(clf.labels_),
+        classes=clf.classes_.tolist(),
+        label_proba=clf.label_proba_[row],
+        class_proba=clf.class_proba_[row],
+        given_label=clf.transitions_[:, column],
+        result=clf.label_conditional_proba_[row],
+        shares=np.asarray(clf.label_conditional_proba_.mean(axis=0)),
+    )

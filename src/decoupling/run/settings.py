@@ -1,0 +1,100 @@
+"""All that a run depends on, and the file that keeps it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Final
+
+import decoupling
+from decoupling.tables.reading import TableError
+
+_CHUNK: Final = 1 << 20
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All that a run depends on, besides the file.
+
+    Attributes
+    ----------
+    label, id, exclude, unlabelled, label_proba
+        As in `pose`; ``id`` is its ``id_column``.
+    task, negative, noise, labelled, rounds
+        As in `DecouplingClassifier`.
+    folds : int
+        Its ``cv``.
+    estimator : str
+        As in `make_estimator`.
+    seed : int
+        Its ``random_state``.
+    delimiter, encoding, decimal
+        As in `read_table`.
+    """
+
+    label: str | None = None
+    id: str | None = None
+    exclude: tuple[str, ...] = ()
+    unlabelled: str | None = None
+    label_proba: str | None = None
+    task: str = "auto"
+    negative: str = "negative"
+    noise: float | None = None
+    labelled: float | None = None
+    estimator: str = "logistic"
+    folds: int = 5
+    rounds: int = 5
+    seed: int = 0
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+
+
+def settings_toml(settings: Settings, file: str, digest: str) -> str:
+    """A run as TOML, with the version that made it, the name of the file and its SHA-256."""
+    lines = [
+        "# decoupling run --config run.toml FILE does the same again.",
+        f"version = {json.dumps(decoupling.__version__)}",
+        f"file = {_toml(file)}",
+        f"sha256 = {json.dumps(digest)}",
+        "",
+        "[settings]",
+    ]
+    given = {name: value for name, value in asdict(settings).items() if value is not None}
+    return (
+        "\n".join([*lines, *(f"{name} = {_toml(value)}" for name, value in given.items())]) + "\n"
+    )
+
+
+def _toml(value: Any) -> str:
+    """Text, a number or a list of texts; what JSON writes of them TOML reads."""
+    text = json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)
+    return text.replace("\x7f", "\\u007f")
+
+
+def read_settings(path: Path) -> tuple[Settings, str | None]:
+    """Settings from a file that a run wrote, and the SHA-256 of its table."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        known = {field.name for field in fields(Settings)}
+        given = dict(content.get("settings", {}))
+        unknown = sorted(set(given) - known)
+        if unknown:
+            raise TableError(f"{path.name} has settings that are not known: {', '.join(unknown)}.")
+        if "exclude" in given:
+            given["exclude"] = tuple(given["exclude"])
+        return Settings(**given), content.get("sha256")
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise TableError(f"{path.name} is no TOML file: {error}.") from error
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    found = hashlib.sha256()
+    with path.open("rb") as file:
+        while part := file.read(_CHUNK):
+            found.update(part)
+    return found.hexdigest()

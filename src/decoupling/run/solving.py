@@ -1,0 +1,139 @@
+"""A problem in, a fitted classifier out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from decoupling._typing import AnyArray, BoolArray, FloatArray
+from decoupling.classifier import DecouplingClassifier
+from decoupling.given_proba import GivenProba
+from decoupling.run.decisions import Decisions
+from decoupling.run.settings import Settings
+from decoupling.tables.estimators import make_estimator
+from decoupling.tables.problem import Problem, pose
+from decoupling.tables.reading import Table, TableError, read_table
+
+
+def read_problem(path: Path, settings: Settings) -> tuple[Table, Problem]:
+    """Read a file and find labels and features in it."""
+    table = read_table(
+        path,
+        delimiter=settings.delimiter,
+        encoding=settings.encoding,
+        decimal=settings.decimal,
+    )
+    problem = pose(
+        table,
+        label=settings.label,
+        id_column=settings.id,
+        exclude=settings.exclude,
+        unlabelled=settings.unlabelled,
+        label_proba=settings.label_proba,
+    )
+    return table, problem
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """What a run found.
+
+    Attributes
+    ----------
+    clf : DecouplingClassifier
+        Fitted.
+    problem : Problem
+        What it was fitted on.
+    class_proba : array (N, C)
+        p(class | label, x), with what people have decided.
+    decided : bool array (N,)
+        Rows that people have decided on.
+    warnings : list of str
+        What was warned of on the way.
+    converged : bool
+        Whether the inference has.
+    """
+
+    clf: DecouplingClassifier
+    problem: Problem
+    class_proba: FloatArray
+    decided: BoolArray
+    warnings: list[str]
+    converged: bool
+
+
+@contextmanager
+def collected_warnings() -> Iterator[list[str]]:
+    """Texts of the warnings given inside, each once."""
+    texts: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        # Networks are stopped early on purpose.
+        warnings.filterwarnings("ignore", "Stochastic Optimizer: Maximum iterations")
+        yield texts
+    texts += dict.fromkeys(str(warning.message) for warning in caught)
+
+
+def solve(
+    problem: Problem,
+    settings: Settings,
+    decisions: Decisions | None = None,
+) -> Solved:
+    """Fit a `DecouplingClassifier`. What people have decided takes the place of the labels."""
+    labels, decided = problem.labels, np.zeros(len(problem.labels), dtype=bool)
+    if decisions is not None:
+        decided = decisions.rows
+        labels = np.where(decided, decisions.classes, labels)
+    clf = DecouplingClassifier(
+        _estimator(problem, settings),
+        task=settings.task,
+        negative=_like_labels(settings.negative, labels),
+        noise=settings.noise,
+        labelled=settings.labelled,
+        cv="prefit" if problem.label_names else settings.folds,
+        rounds=settings.rounds,
+        random_state=settings.seed,
+    )
+    with collected_warnings() as texts:
+        clf.fit(problem.X, labels)
+    proba = clf.label_conditional_proba_.copy()
+    if decided.any():
+        proba[decided] = _certain(clf.classes_, labels[decided])
+    return Solved(
+        clf, replace(problem, labels=labels), proba, decided, texts, clf.posterior_.trace.converged
+    )
+
+
+def _estimator(problem: Problem, settings: Settings) -> Any:
+    if problem.label_names:
+        return GivenProba(problem.label_names)
+    return make_estimator(settings.estimator, problem.features, settings.seed)
+
+
+def _like_labels(negative: str, labels: AnyArray) -> Any:
+    """What was typed, as a number if the labels are numbers."""
+    first = next(label for label in labels if label is not None)
+    if isinstance(first, int | float) and not isinstance(first, bool):
+        try:
+            return type(first)(float(negative))
+        except ValueError:
+            return negative
+    return negative
+
+
+def _certain(classes: AnyArray, names: AnyArray) -> FloatArray:
+    """1 for the class of each name, (n, C)."""
+    place = {name: c for c, name in enumerate(classes.tolist())}
+    unknown = sorted({str(name) for name in names.tolist() if name not in place})
+    if unknown:
+        raise TableError(
+            f"Decisions name classes that no label has: {', '.join(unknown)}. Classes are: "
+            f"{', '.join(map(str, classes))}."
+        )
+    return np.eye(len(classes))[[place[name] for name in names.tolist()]]

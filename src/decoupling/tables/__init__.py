@@ -1,0 +1,1 @@
+"""Files of people: tables in, features for a classifier, tables out."""

@@ -1,0 +1,200 @@
+"""A table with bad labels as a problem to solve: labels, features and names of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from decoupling._typing import AnyArray
+from decoupling.tables.features import (
+    Feature,
+    LeftOut,
+    feature_array,
+    find_features,
+    warn_of_leaks,
+)
+from decoupling.tables.reading import Table, TableError
+
+# What a column of labels is often called; the first that is there is taken.
+_LABEL_NAMES: Final = ("label", "labels", "class", "target", "category", "given_label", "y")
+# A column of labels that is guessed has so many different ones at most.
+_MOST_LABELS: Final = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is known of the rows.
+
+    Attributes
+    ----------
+    labels : array (N,) of object
+        Given labels; None where there is none.
+    label : str
+        Name of their column.
+    X : array (N, D)
+        Features, or p(label | x) where that is known.
+    features : tuple of Feature
+        Columns of X; none if X is p(label | x).
+    label_names : tuple
+        Labels that the columns of p(label | x) stand for, None for unlabelled; else none.
+    left_out : tuple of LeftOut
+        Columns that are not used.
+    row_names : list of str or None
+        What rows are called in the column of ids.
+    guesses : dict of str to str
+        What was not said and had to be guessed.
+    """
+
+    labels: AnyArray
+    label: str
+    X: AnyArray
+    features: tuple[Feature, ...]
+    label_names: tuple[Any, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    row_names: list[str] | None = None
+    guesses: dict[str, str] = field(default_factory=dict)
+
+
+def pose(
+    table: Table,
+    *,
+    label: str | None = None,
+    id_column: str | None = None,
+    exclude: Sequence[str] = (),
+    unlabelled: str | None = None,
+    label_proba: str | None = None,
+) -> Problem:
+    """Find labels, features and names of rows in a table.
+
+    Parameters
+    ----------
+    table : Table
+        As read.
+    label : str, optional
+        Column of the labels; by default one that is called so, or the last column.
+    id_column : str, optional
+        Column of names of the rows.
+    exclude : sequence of str
+        Columns that are no features.
+    unlabelled : str, optional
+        Value that means unlabelled, besides an empty cell.
+    label_proba : str, optional
+        Columns whose names begin so are p(label | x), and what follows is the label; nothing or
+        "unlabelled" for p(unlabelled | x). There are no features then.
+    """
+    guesses = dict(table.guesses)
+    if label is None:
+        label = _guess_label(table)
+        guesses["label column"] = label
+    labels = _labels(table, label, unlabelled)
+    for name in exclude:
+        table.column(name)  # a name that is not there is a mistake
+    row_names = None
+    if id_column is not None:
+        row_names = ["" if v is None else str(v) for v in table.column(id_column).to_pylist()]
+    common: dict[str, Any] = {
+        "labels": labels, "label": label, "row_names": row_names, "guesses": guesses,
+    }  # fmt: skip
+    if label_proba is not None:
+        X, names = _label_proba(table, label_proba, labels)
+        return Problem(X=X, features=(), label_names=names, **common)
+    features, left_out = find_features(
+        table, [label, *([id_column] if id_column else []), *exclude]
+    )
+    if not features:
+        reasons = "; ".join(f"{column.name}: {column.reason}" for column in left_out)
+        raise TableError(
+            f"{table.name} has no features beside the labels{f' ({reasons})' if reasons else ''}."
+        )
+    X = feature_array(table, features)
+    warn_of_leaks(X, features, labels.tolist())
+    return Problem(X=X, features=features, left_out=left_out, **common)
+
+
+def _guess_label(table: Table) -> str:
+    from pyarrow import compute
+
+    by_name = {name.lower(): name for name in table.columns}
+    for name in _LABEL_NAMES:
+        if name in by_name:
+            return by_name[name]
+    last = table.columns[-1]
+    if compute.count_distinct(table.column(last)).as_py() <= _MOST_LABELS:
+        return last
+    raise TableError(
+        f"{table.name}: no column is called label or class, and the last one, {last!r}, has more "
+        f"than {_MOST_LABELS} different values. Say which column holds the labels with --label: "
+        f"{table.listed_columns()}."
+    )
+
+
+def _labels(table: Table, name: str, unlabelled: str | None) -> AnyArray:
+    labels = np.empty(len(table), dtype=object)
+    labels[:] = table.column(name).to_pylist()
+    if unlabelled is not None:
+        labels[np.array([value is not None and _is(value, unlabelled) for value in labels])] = None
+    seen = {value for value in labels.tolist() if value is not None}
+    if not seen:
+        raise TableError(f"{table.name}: column {name!r} has no label in any row.")
+    gaps = sum(value is None for value in labels.tolist())
+    if len(seen) == 1 and not gaps:
+        raise TableError(
+            f"{table.name}: all labels in column {name!r} are {seen.pop()!r}, and no row is "
+            "without one: there is nothing to tell apart. If a value means unlabelled, name it "
+            "with --unlabelled."
+        )
+    return labels
+
+
+def _is(value: object, text: str) -> bool:
+    """Whether a cell is what was typed, also if it was read as a number."""
+    if str(value) == text:
+        return True
+    try:
+        return isinstance(value, int | float) and float(text) == value
+    except ValueError:
+        return False
+
+
+def _label_proba(table: Table, prefix: str, labels: AnyArray) -> tuple[AnyArray, tuple[Any, ...]]:
+    """p(label | x), (N, S), and the label of each column, unlabelled first if it is there."""
+    columns = [name for name in table.columns if name.startswith(prefix)]
+    if len(columns) < 2:
+        raise TableError(
+            f"{table.name} has {len(columns)} columns whose names begin with {prefix!r}, and "
+            "p(label | x) needs one for each label. Its columns are: "
+            f"{table.listed_columns()}."
+        )
+    known = {str(value): value for value in labels.tolist() if value is not None}
+    names: list[Any] = []
+    for column in columns:
+        rest = column[len(prefix) :]
+        names.append(None if rest in ("", "unlabelled") and rest not in known else rest)
+    without = sorted(set(known) - {name for name in names if name is not None})
+    if without:
+        raise TableError(
+            f"{table.name} has no column of p(label | x) for the labels "
+            f"{', '.join(map(repr, without))}: expected {prefix}{without[0]} and so on."
+        )
+    order = sorted(range(len(columns)), key=lambda k: names[k] is not None)
+    try:
+        X = np.column_stack(
+            [np.asarray(table.column(columns[k]).to_numpy(), dtype=np.float64) for k in order]
+        )
+    except ValueError as error:
+        raise TableError(f"{table.name}: p(label | x) must be numbers: {error}") from error
+    return X, tuple(known.get(names[k], _like(names[k], known.values())) for k in order)
+
+
+def _like(name: str | None, others: Iterable[object]) -> Any:
+    """The name of a label that no row has, in the type of the others."""
+    kinds = {type(other) for other in others}
+    if name is None or len(kinds) > 1 or not kinds <= {int, float}:
+        return name
+    try:
+        return kinds.pop()(name)
+    except ValueError:
+        return name

@@ -1,0 +1,121 @@
+"""Tables out: CSV that spreadsheets do not run, or Parquet; whole files or none."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any, Final
+
+import numpy as np
+
+from decoupling._typing import AnyArray
+from decoupling.tables.reading import TableError
+
+# A spreadsheet takes a cell that begins so for a formula.
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+
+
+def write_csv(
+    path: Path, columns: Mapping[str, Sequence[object] | AnyArray], *, raw: bool = False
+) -> None:
+    """Write columns as CSV; texts that a spreadsheet would run get an apostrophe in front.
+
+    Numbers stay as they are. ``raw`` leaves texts alone too.
+    """
+    import pyarrow as pa
+    from pyarrow import csv
+
+    table = pa.table({name: _column(values, raw) for name, values in columns.items()})
+    names = [name if raw else harmless(name) for name in table.column_names]
+    csv.write_csv(table.rename_columns(names), path)
+
+
+def write_parquet(path: Path, columns: Mapping[str, Sequence[object] | AnyArray]) -> None:
+    """Write columns as Parquet."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    parquet.write_table(
+        pa.table({name: _column(values, True) for name, values in columns.items()}), path
+    )
+
+
+def _column(values: Sequence[object] | AnyArray, raw: bool) -> Any:
+    import pyarrow as pa
+
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+        return pa.array(values)
+    texts = [harmless(value) if isinstance(value, str) and not raw else value for value in values]
+    kinds = {type(value) for value in texts if value is not None}
+    # Names of more than one type are written as they look.
+    return pa.array(texts if len(kinds) < 2 else [None if t is None else str(t) for t in texts])
+
+
+def harmless(text: str) -> str:
+    """A text that no spreadsheet takes for a formula.
+
+    Examples
+    --------
+    >>> harmless("=1+1"), harmless("cat")
+    ("'=1+1", 'cat')
+    """
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def as_written(cell: object) -> str | None:
+    """A cell as it was before it was made harmless.
+
+    Examples
+    --------
+    >>> as_written("'=1+1"), as_written("'tis"), as_written(None)
+    ('=1+1', "'tis", None)
+    """
+    if cell is None:
+        return None
+    text = str(cell)
+    return text[1:] if text.startswith(tuple(f"'{sign}" for sign in _FORMULA)) else text
+
+
+@contextmanager
+def whole_files(folder: Path, names: Sequence[str], *, force: bool) -> Iterator[Path]:
+    """A folder to write to, whose files go to ``folder`` at the end, or after a failure are gone.
+
+    Files of these names that are there already are replaced only if ``force`` is given, and no
+    others are touched.
+    """
+    refuse_existing(folder, names, force=force)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    beside = folder if folder.exists() else folder.parent
+    part = Path(mkdtemp(prefix=".decoupling-", suffix=".part", dir=beside))
+    try:
+        yield part
+        if folder.exists():
+            for file in sorted(part.iterdir()):
+                file.replace(folder / file.name)
+        else:
+            part.chmod(0o777 & ~_umask())
+            part.rename(folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def refuse_existing(folder: Path, names: Sequence[str], *, force: bool) -> None:
+    """Refuse a folder that has files of these names."""
+    if folder.exists() and not folder.is_dir():
+        raise TableError(f"{folder} is a file; give a folder.")
+    there = [name for name in names if (folder / name).exists()]
+    if there and not force:
+        raise TableError(
+            f"{folder} has {', '.join(there)} already. Give another folder with --out, or --force "
+            "to replace them."
+        )

@@ -1,0 +1,78 @@
+"""Labels, features and names of rows in a table."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from decoupling.tables.problem import pose
+from decoupling.tables.reading import Table, TableError
+
+
+def table_of(**columns):
+    return Table(pa.table(columns), "table.csv", {"delimiter": ","})
+
+
+X = [0.5, 1.5, 2.5, 2.5]
+
+
+def test_all_is_found():
+    problem = pose(table_of(name=["p", "q", "r", None], x=X, Label=["a", "b", None, "a"]))
+    assert problem.label == "Label"
+    assert problem.labels.tolist() == ["a", "b", None, "a"]
+    assert [feature.name for feature in problem.features] == ["x"]
+    assert [column.name for column in problem.left_out] == ["name"]
+    assert problem.guesses == {"delimiter": ",", "label column": "Label"}
+    np.testing.assert_array_equal(problem.X[:, 0], X)
+    assert problem.row_names is None
+
+
+def test_all_is_given():
+    table = table_of(x=X, z=X, who=[7, 8, 9, 9], label=X, given=["a", "b", "?", "a"])
+    problem = pose(table, label="given", id_column="who", exclude=["label", "z"], unlabelled="?")
+    assert problem.labels.tolist() == ["a", "b", None, "a"]
+    assert problem.row_names == ["7", "8", "9", "9"]
+    assert [feature.name for feature in problem.features] == ["x"]
+    assert "label column" not in problem.guesses
+
+
+@pytest.mark.parametrize("typed", ["-1", "-1.0"])
+def test_numbers_that_mean_unlabelled(typed):
+    problem = pose(table_of(x=X, label=[-1, 1, 2, -1]), unlabelled=typed)
+    assert problem.labels.tolist() == [None, 1, 2, None]
+
+
+def test_the_last_column_is_the_label_if_none_is_called_so():
+    assert pose(table_of(x=X, kind=["a", "b", "a", "b"])).label == "kind"
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "message"),
+    [
+        ({"x": X, "kind": ["a"] * 4}, {}, "all labels in column 'kind' are 'a'"),
+        ({"x": X, "kind": pa.nulls(4, pa.float64())}, {}, "'kind' has no label in any row"),
+        ({"x": X, "kind": ["a", "b"] * 2}, {"label": "kin"}, "Did you mean 'kind'"),
+        ({"x": X, "kind": ["a", "b"] * 2}, {"exclude": ["y"]}, "has no column 'y'"),
+        ({"x": [1] * 4, "kind": ["a", "b"] * 2}, {}, r"no features .*x: all its cells are alike"),
+        ({"x": X, "kind": ["a", "b"] * 2}, {"label_proba": "p_"}, "has 0 columns whose names"),
+        ({"p_a": X, "p_c": X, "kind": ["a", "b"] * 2}, {"label_proba": "p_"},
+         "no column of p.label . x. for the labels 'b': expected p_b"),
+        ({"p_a": X, "p_b": ["x"] * 4, "kind": ["a", "b"] * 2}, {"label_proba": "p_"},
+         "must be numbers"),
+    ],
+)  # fmt: skip
+def test_what_is_missing(columns, options, message):
+    with pytest.raises(TableError, match=message):
+        pose(table_of(**columns), **options)
+
+
+def test_a_label_that_cannot_be_guessed():
+    with pytest.raises(TableError, match=r"has more than 100 different values. Say which column"):
+        pose(table_of(x=np.arange(200.0), z=np.arange(200.0)))
+
+
+def test_probabilities_of_labels():
+    table = table_of(p_2=[0.1, 0.2], p_=[0.5, 0.4], p_1=[0.4, 0.4], label=[1, None])
+    problem = pose(table, label_proba="p_")
+    assert problem.label_names == (None, 2, 1), "no row has the label 2"
+    np.testing.assert_array_equal(problem.X, [[0.5, 0.1, 0.4], [0.4, 0.2, 0.4]])
+    assert problem.features == ()

@@ -1,0 +1,167 @@
+"""Files of every kind: read as they are meant, or refused with what and where."""
+
+import gzip
+from datetime import datetime
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from decoupling.tables.reading import TableError, read_table
+
+PLAIN = "x,y,label\n1,2.5,a\n3,,b\n"
+COMMAS = "x;y;label\n1;2,5;\u00e9\n3;4,0;b\n"
+
+
+def read(tmp_path, content, name="table.csv", **options):
+    path = tmp_path / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return read_table(path, **options)
+
+
+def columns(table):
+    return table.data.to_pydict()
+
+
+def test_plain(tmp_path):
+    table = read(tmp_path, PLAIN)
+    assert columns(table) == {"x": [1, 3], "y": [2.5, None], "label": ["a", "b"]}
+    assert table.guesses == {"delimiter": ","}
+    assert len(table) == 2
+    assert table.columns == ["x", "y", "label"]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "told"),
+    [
+        ("utf-8", None),
+        ("utf-8-sig", "utf-8-sig"),
+        ("latin-1", "cp1252"),
+        ("utf-16", "utf-16"),
+        ("utf-16-le", "utf-16-le"),
+        ("utf-16-be", "utf-16-be"),
+    ],
+)
+@pytest.mark.parametrize("compressed", [False, True])
+def test_encodings(tmp_path, encoding, told, compressed):
+    content = (COMMAS * 1).encode(encoding)
+    table = read(tmp_path, gzip.compress(content) if compressed else content)
+    assert columns(table) == {"x": [1, 3], "y": [2.5, 4.0], "label": ["\u00e9", "b"]}
+    assert table.guesses.get("encoding") == told
+    assert table.guesses["decimal"] == ","
+    assert table.guesses["delimiter"] == ";"
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_delimiters(tmp_path, delimiter):
+    lines = ["a b,c", "1", "label"], ["x;y", "2", "yes"], ["t\tu", "3", "no"]
+    text = "\n".join(delimiter.join(f'"{cell}"' for cell in line) for line in lines)
+    table = read(tmp_path, text)
+    assert columns(table) == {"a b,c": ["x;y", "t\tu"], "1": [2, 3], "label": ["yes", "no"]}
+
+
+def test_what_is_given_is_not_guessed(tmp_path):
+    table = read(tmp_path, COMMAS, delimiter=";", encoding="utf-8", decimal=".")
+    assert table.guesses == {}
+    assert columns(table)["y"] == ["2,5", "4,0"]
+
+
+def test_quotes(tmp_path):
+    table = read(tmp_path, 'text,label\n"two\nlines",1\n"a ""b"", c",2\n')
+    assert columns(table) == {"text": ["two\nlines", 'a "b", c'], "label": [1, 2]}
+
+
+def test_kinds_of_columns(tmp_path):
+    table = read(
+        tmp_path, "code,day,many,gap,word\n0123,2020-01-02,1,,NA\n4567,2020-03-04,2.5,,x\n"
+    )
+    assert columns(table) == {
+        "code": ["0123", "4567"],  # zeros in front belong to a name
+        "day": [datetime(2020, 1, 2), datetime(2020, 3, 4)],
+        "many": [1.0, 2.5],
+        "gap": [None, None],
+        "word": [None, "x"],
+    }
+
+
+def test_columns_without_a_name(tmp_path):
+    assert read(tmp_path, ",label\n0,a\n1,b\n").columns == ["column 1", "label"]
+
+
+@pytest.mark.parametrize("content", ["x,y\r\n1,2\r\n", "x,y\n1,2", "x,y\n1,2\n\n"], ids=repr)
+def test_ends_of_lines(tmp_path, content):
+    assert columns(read(tmp_path, content)) == {"x": [1], "y": [2]}
+
+
+def test_parquet(tmp_path):
+    label = pa.array(["a", None]).dictionary_encode()
+    data = pa.table({"x": [1, 2], "label": label, "gap": pa.nulls(2)})
+    parquet.write_table(data, tmp_path / "table.parquet")
+    table = read_table(tmp_path / "table.parquet")
+    assert columns(table) == {"x": [1, 2], "label": ["a", None], "gap": [None, None]}
+    assert table.data.schema.types == [pa.int64(), pa.string(), pa.float64()]
+    assert table.guesses == {}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "table.csv is empty"),
+        (b"\n\n", "has no text"),
+        (b"x,y\n", "has a header and no rows"),
+        (b"x,y,x\n1,2,3\n", "more than one column called 'x'"),
+        (b"x,y\n1,2\n1,2,3\n4\n", "2 of its rows .* row 2 has 3; row 3 has 1"),
+        (b"x,y\n1,2\n3,\x004\n", "line 3 has a NUL character"),
+        (b'x,y\n"1,2\n3,4\n', "row 1 has 1"),
+        (gzip.compress(b"x,y\n1,2\n" * 1000)[:-20], "its end is missing or damaged"),
+        (b"\x1f\x8bnonsense", "missing or damaged"),
+        (b"PAR1nonsense", "begins like a Parquet file but is none"),
+        (b"x,y\n1,\x81\x8d\n", "is not cp1252"),
+    ],
+    ids=lambda value: repr(value)[:30],
+)  # fmt: skip
+def test_what_cannot_be_read(tmp_path, content, message):
+    with pytest.raises(TableError, match=message):
+        read(tmp_path, content)
+
+
+def test_a_line_without_end(tmp_path):
+    with pytest.raises(TableError, match="a line of more than 16 MB, or a quote"):
+        read(tmp_path, b"x,y\n" + b"1" * (40 << 20))
+
+
+def test_encoding_that_does_not_fit(tmp_path):
+    with pytest.raises(TableError, match="is not ascii: byte 0xc3"):
+        read(tmp_path, COMMAS, encoding="ascii")
+    with pytest.raises(TableError, match="not known to Python"):
+        read(tmp_path, COMMAS, encoding="klingon")
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(TableError, match="does not exist"):
+        read_table(tmp_path / "nothing.csv")
+    with pytest.raises(TableError, match="is a folder"):
+        read_table(tmp_path)
+
+
+def test_column_that_is_not_there(tmp_path):
+    table = read(tmp_path, PLAIN)
+    with pytest.raises(TableError, match=r"no column 'labl'. Did you mean 'label'\?"):
+        table.column("labl")
+    wide = read(tmp_path, ",".join(f"c{k}" for k in range(99)) + "\n" + "1," * 98 + "1\n")
+    with pytest.raises(TableError, match="c19 and 79 more"):
+        wide.column("nothing like it")
+
+
+@given(data=st.binary(max_size=300))
+def test_any_bytes_are_a_table_or_refused(tmp_path_factory, data):
+    path = tmp_path_factory.mktemp("any") / "table.csv"
+    path.write_bytes(data)
+    try:
+        table = read_table(path)
+    except TableError:
+        return
+    assert len(table) > 0
+    assert table.columns
