@@ -50,7 +50,7 @@ def test_members_that_overlap_are_refused():
     data = bytearray(zipped([("a", b"x" * 1000), ("b", b"")]))
     second = data.rindex(b"PK\x01\x02")
     data[second + 20 : second + 28] = (1000).to_bytes(4, "little") * 2
-    with pytest.raises(ValueError, match="larger than its|Overlapped|not a whole file"):
+    with pytest.raises(ValueError, match="members are larger than its"):
         unpacked(bytes(data))
 
 
@@ -88,7 +88,7 @@ def test_arrays_come_back_bit_by_bit(array):
     again = array_of(data)
     assert array_kind(data) == (array.dtype.str, array.shape)
     assert again.tobytes("A") == array.tobytes("A")
-    assert again.strides == array.strides
+    assert again.flags.c_contiguous == array.flags.c_contiguous
     assert not again.flags.writeable
 
 

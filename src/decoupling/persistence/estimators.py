@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
+from scipy.sparse import load_npz
+
 from decoupling._validation import needs_extra
 from decoupling.persistence.archive import array_kind, packed, unpacked
 
@@ -21,6 +23,10 @@ _SCHEMA: Final = "schema.json"
 TRUSTED: Final = frozenset(
     {
         "numpy.dtype",
+        "scipy.sparse._csc.csc_array",
+        "scipy.sparse._csc.csc_matrix",
+        "scipy.sparse._csr.csr_array",
+        "scipy.sparse._csr.csr_matrix",
         "sklearn.calibration._CalibratedClassifier",
         "sklearn.calibration._SigmoidCalibration",
         "sklearn.feature_selection._univariate_selection.chi2",
@@ -178,5 +184,9 @@ def _check_members(data: bytes) -> None:
     for name, member in unpacked(data).items():
         if name.endswith(".npz"):
             _check_members(member)
+            # Compiled code follows the indices of a sparse matrix without looking.
+            matrix = load_npz(io.BytesIO(member))
+            if matrix.format in ("csc", "csr"):
+                matrix.check_format(full_check=True)
         elif name.endswith(".npy"):
             array_kind(member, structured=True)  # nodes of trees
