@@ -97,7 +97,9 @@ def test_neither_addresses_nor_times_nor_the_order_of_sets_are_in_the_bytes():
     assert written({"a": first, "b": b"bytes"}) == written({"a": second, "b": b"bytes"})
 
 
-@pytest.mark.parametrize("forest", [RandomForestClassifier(2), HistGradientBoostingClassifier(max_iter=2)])
+@pytest.mark.parametrize(
+    "forest", [RandomForestClassifier(2), HistGradientBoostingClassifier(max_iter=2)]
+)
 def test_trees_are_trusted_only_on_request(forest):
     data = written(forest.set_params(random_state=0).fit(X, y))
     with pytest.raises(ValueError, match=r"types that are not trusted: sklearn\.\S+Tree") as caught:
