@@ -48,7 +48,7 @@ values = st.recursive(
 
 
 @given(values)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_plain_values_come_back_with_their_types(value):
     assert repr(there_and_back(value)) == repr(value)
 
