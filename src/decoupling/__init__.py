@@ -17,6 +17,7 @@ from decoupling.inference.expected_log import expected_log
 from decoupling.inference.infer import infer
 from decoupling.inference.posterior import Posterior
 from decoupling.label_issues import LabelIssues, label_issues
+from decoupling.persistence.models import load, save
 from decoupling.self_training.classifier import SetredClassifier
 from decoupling.transitions.prior import TransitionPrior
 
@@ -36,4 +37,6 @@ __all__ = [
     "infer",
     "label_issues",
     "labelled_scorer",
+    "load",
+    "save",
 ]

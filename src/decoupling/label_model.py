@@ -336,17 +336,41 @@ def prefit_label_model(
 ) -> LabelModel:
     """p(s|x) of a classifier that was fitted elsewhere, calibrated on the labels of X.
 
-    ``columns`` says which column of p(s|x) each of its classes is. Every row is as likely to be
-    labelled if none is unlabelled, or if p(labelled | x) cannot depend on x: what the classifier
-    makes of it is then chance, or the labels of its own rows.
+    See `prefit_form`; the rate is that of the labels.
     """
     counts = np.ones(len(codes)) if weight is None else weight
-    ensemble = Ensemble((Renamed(estimator, columns),), n_labels)
-    form: JointForm | SplitForm = JointForm(ensemble)
-    if has_unlabelled and (0 not in columns or (constant_rate and n_labels > 2)):
-        form = SplitForm(float(counts[codes > 0].sum() / counts.sum()), ensemble)
+    rate = float(counts[codes > 0].sum() / counts.sum())
+    form = prefit_form(
+        estimator,
+        columns,
+        rate,
+        n_labels=n_labels,
+        has_unlabelled=has_unlabelled,
+        constant_rate=constant_rate,
+    )
     raw = form.predict(X)
     return calibrated(form, raw, codes, counts, (), has_unlabelled, calibrate)
+
+
+def prefit_form(
+    estimator: Any,
+    columns: IntArray,
+    rate: float,
+    *,
+    n_labels: int,
+    has_unlabelled: bool,
+    constant_rate: bool,
+) -> JointForm | SplitForm:
+    """Form of p(s|x) around a classifier that was fitted elsewhere.
+
+    ``columns`` says which column of p(s|x) each of its classes is. Every row is labelled at the
+    same ``rate`` if the classifier knows none that is unlabelled, or if p(labelled | x) cannot
+    depend on x: what the classifier makes of it is then chance, or the labels of its own rows.
+    """
+    ensemble = Ensemble((Renamed(estimator, columns),), n_labels)
+    if has_unlabelled and (0 not in columns or (constant_rate and n_labels > 2)):
+        return SplitForm(rate, ensemble)
+    return JointForm(ensemble)
 
 
 def warn_if_by_heart(proba: FloatArray, codes: IntArray, labelled: BoolArray) -> None:

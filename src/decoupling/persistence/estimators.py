@@ -1,0 +1,192 @@
+"""Classifiers that are not ours, through skops: no pickle, and types are checked before use."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn
+
+from scipy.sparse import load_npz
+
+from decoupling._validation import needs_extra
+from decoupling.persistence.archive import array_kind, packed, unpacked
+
+_SCHEMA: Final = "schema.json"
+
+# What fitted classifiers of scikit-learn are made of besides what skops trusts by itself. A list of
+# names, since a whole package has functions in it that write files and run commands. Trees and
+# neighbour searches are left out on purpose: their compiled code follows indices without looking,
+# so that a forged file can crash the process.
+TRUSTED: Final = frozenset(
+    {
+        "numpy.dtype",
+        "scipy.sparse._csc.csc_array",
+        "scipy.sparse._csc.csc_matrix",
+        "scipy.sparse._csr.csr_array",
+        "scipy.sparse._csr.csr_matrix",
+        "sklearn.calibration._CalibratedClassifier",
+        "sklearn.calibration._SigmoidCalibration",
+        "sklearn.feature_selection._univariate_selection.chi2",
+        "sklearn.feature_selection._univariate_selection.f_classif",
+        "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
+        "sklearn.gaussian_process.kernels.CompoundKernel",
+        "sklearn.gaussian_process.kernels.ConstantKernel",
+        "sklearn.gaussian_process.kernels.DotProduct",
+        "sklearn.gaussian_process.kernels.ExpSineSquared",
+        "sklearn.gaussian_process.kernels.Exponentiation",
+        "sklearn.gaussian_process.kernels.Matern",
+        "sklearn.gaussian_process.kernels.Product",
+        "sklearn.gaussian_process.kernels.RBF",
+        "sklearn.gaussian_process.kernels.RationalQuadratic",
+        "sklearn.gaussian_process.kernels.Sum",
+        "sklearn.gaussian_process.kernels.WhiteKernel",
+        "sklearn.metrics._scorer._PassthroughScorer",
+        "sklearn.model_selection._split.GroupKFold",
+        "sklearn.model_selection._split.KFold",
+        "sklearn.model_selection._split.PredefinedSplit",
+        "sklearn.model_selection._split.RepeatedKFold",
+        "sklearn.model_selection._split.RepeatedStratifiedKFold",
+        "sklearn.model_selection._split.ShuffleSplit",
+        "sklearn.model_selection._split.StratifiedGroupKFold",
+        "sklearn.model_selection._split.StratifiedKFold",
+        "sklearn.model_selection._split.StratifiedShuffleSplit",
+        "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+        "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+        "sklearn.utils._bunch.Bunch",
+    }
+)
+
+
+@dataclass(frozen=True, eq=False)
+class NotKept:
+    """Stands where an object could not be written, or was not read.
+
+    Attributes
+    ----------
+    what : str
+        Name of its type.
+    """
+
+    what: str
+
+    def predict_proba(self, X: Any) -> NoReturn:
+        """Say why there is no prediction."""
+        raise ValueError(
+            f"New rows cannot be predicted: the file holds no fitted {self.what}. What was found "
+            "of the training rows is there. To predict, pass a classifier that was fitted on the "
+            "labels: load(path, estimator=classifier)."
+        )
+
+    def fit(self, X: Any, y: Any = None) -> NoReturn:
+        """Say what to do before fitting."""
+        raise ValueError(
+            f"The file does not hold this {self.what}: set it with set_params before fitting."
+        )
+
+
+def type_name(value: object) -> str:
+    """Full name of the type of an object."""
+    return f"{type(value).__module__}.{type(value).__qualname__}"
+
+
+def written(estimator: Any) -> bytes | None:
+    """The object in the format of skops, the same bytes each time; None if it cannot be written.
+
+    It is read back, since skops also writes what it cannot read, such as a lambda.
+    """
+    try:
+        import skops.io
+    except ModuleNotFoundError:
+        return None
+    try:
+        data = _in_order(skops.io.dumps(estimator))
+        skops.io.loads(data, trusted=skops.io.get_untrusted_types(data=data))
+    except Exception:  # whatever the object does when it is taken apart
+        return None
+    return data
+
+
+def _in_order(data: bytes) -> bytes:
+    """What skops wrote, with numbers in place of memory addresses, and without times."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    numbers: dict[int, int] = {}
+    files: dict[str, str] = {}
+
+    def renamed(node: Any) -> Any:
+        if isinstance(node, list):
+            return [renamed(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        node = {key: renamed(value) for key, value in node.items()}
+        # Whether two equal constants are one object is up to the interpreter.
+        address = node.pop("__id__", None)
+        if address is not None and node.get("__loader__") != "JsonNode":
+            node["__id__"] = numbers.setdefault(address, len(numbers) + 1)
+        if node.get("file") in members:
+            suffix = node["file"].rpartition(".")[2]
+            node["file"] = files.setdefault(node["file"], f"{len(files):06d}.{suffix}")
+        if node.get("__loader__") == "SetNode":
+            node["content"].sort(key=json.dumps)  # by hash, which changes from run to run
+        return node
+
+    schema = json.dumps(renamed(json.loads(members[_SCHEMA])), separators=(",", ":"))
+    stored = {new: _stored(members[old], new) for old, new in files.items()}
+    return packed({_SCHEMA: schema.encode(), **stored})
+
+
+def _stored(data: bytes, name: str) -> bytes:
+    """A sparse matrix is a zip file of its own, which is compressed."""
+    if not name.endswith(".npz"):
+        return data
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return packed({name: archive.read(name) for name in archive.namelist()})
+
+
+def built(members: Sequence[bytes], trusted: Iterable[str | type]) -> list[Any]:
+    """The objects in these files of skops.
+
+    Raises
+    ------
+    ValueError
+        If there are types that nobody trusts, before anything is built.
+    """
+    with needs_extra("skops", "Reading the classifiers of this file"):
+        import skops.io
+    names = {t if isinstance(t, str) else f"{t.__module__}.{t.__qualname__}" for t in trusted}
+    try:
+        for data in members:
+            _check_members(data)
+        reported = {name for data in members for name in skops.io.get_untrusted_types(data=data)}
+    except Exception as error:  # skops takes its description at its word
+        raise ValueError(f"A classifier in it is damaged: {error}") from error
+    unknown = sorted(reported - TRUSTED - names)
+    if unknown:
+        raise ValueError(
+            f"It holds {len(unknown)} types that are not trusted: {', '.join(unknown)}. If you "
+            f"know where the file comes from, pass trusted={unknown}. Or pass estimator=, a "
+            "classifier that was fitted on the labels; those in the file are then not read."
+        )
+    try:
+        return [skops.io.loads(data, trusted=sorted(reported)) for data in members]
+    except Exception as error:  # of any type that is built
+        raise ValueError(
+            f"A classifier in it cannot be built: {error!r}. Install what it was made with, or "
+            "pass estimator=, a classifier that was fitted on the labels."
+        ) from error
+
+
+def _check_members(data: bytes) -> None:
+    """Refuse members other than plain arrays, sparse matrices, bytes and one description."""
+    for name, member in unpacked(data).items():
+        if name.endswith(".npz"):
+            _check_members(member)
+            # Compiled code follows the indices of a sparse matrix without looking.
+            matrix = load_npz(io.BytesIO(member))
+            if matrix.format in ("csc", "csr"):
+                matrix.check_format(full_check=True)
+        elif name.endswith(".npy"):
+            array_kind(member, structured=True)  # nodes of trees

@@ -1,0 +1,330 @@
+"""Save a model in one file, and load it again, without pickle.
+
+The file is a zip of ``manifest.json``, which says what it holds and has the SHA-256 of everything
+else; ``state.json``, the records; ``arrays/*.npy``; and ``models/*.skops``, the classifiers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib.util import find_spec
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from decoupling._files import written_whole
+from decoupling._typing import AnyArray
+from decoupling._validation import warn_user
+from decoupling.classifier import DecouplingClassifier
+from decoupling.cross_fitting import Ensemble, Renamed
+from decoupling.inference.posterior import Posterior
+from decoupling.label_model import prefit_form
+from decoupling.labels import encode_labels
+from decoupling.persistence.archive import array_kind, array_of, packed, unpacked
+from decoupling.persistence.estimators import NotKept, built, type_name
+from decoupling.persistence.records import Reader, Writer
+from decoupling.self_training.classifier import SetredClassifier
+
+Model: TypeAlias = Posterior | DecouplingClassifier | SetredClassifier
+
+FORMAT: Final = "decoupling model"
+# Raised when a file can no longer be read by versions before; these then say so.
+SCHEMA: Final = 1
+_MANIFEST: Final = "manifest.json"
+_STATE: Final = "state.json"
+_ARRAY: Final = re.compile(r"arrays/[0-9]{6,9}\.npy")
+_MODEL: Final = re.compile(r"models/[0-9]{6,9}\.skops")
+_VERSION: Final = re.compile(r"[0-9A-Za-z.+!-]{1,40}")
+_HOLDS: Final = {
+    kind.__name__: kind for kind in (Posterior, DecouplingClassifier, SetredClassifier)
+}
+
+
+def save(
+    model: Model, path: str | PathLike[str], *, about: Mapping[str, Any] | None = None
+) -> None:
+    """Write a model to a file, from which `load` gives it back with every bit.
+
+    The file is there whole or not at all, is free of pickle, and has the same bytes for the same
+    model. Classifiers of scikit-learn in it are written with skops, if that is installed; if it is
+    not, or cannot write them, there is a warning, and the file holds all but the classifiers.
+
+    Parameters
+    ----------
+    model : Posterior, DecouplingClassifier or SetredClassifier
+        What `infer` returned, or a fitted estimator.
+    path : str or path
+        Where to. What is there is replaced.
+    about : mapping, optional
+        Anything that JSON can say, such as names of columns. `describe` returns it.
+
+    Notes
+    -----
+    Names of classes and labels may be strings, numbers, booleans, dates of numpy, or tuples of
+    these. An index of pandas with several levels is not kept.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from decoupling import TransitionPrior, infer, load, save
+    >>> prior = TransitionPrior.noisy(["cat", "dog"], noise=0.2)
+    >>> posterior = infer([[0.78, 0.22], [0.21, 0.79]], prior)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "animals.decoupling"
+    ...     save(posterior, path)
+    ...     again = load(path)
+    >>> bool((again.class_proba == posterior.class_proba).all())
+    True
+    """
+    if type(model) not in _HOLDS.values():
+        raise TypeError(
+            f"{type_name(model)} cannot be saved: it must be a Posterior, or a fitted "
+            "DecouplingClassifier or SetredClassifier."
+        )
+    if not isinstance(model, Posterior):
+        check_is_fitted(model)
+    writer = Writer()
+    state = _json(writer.tree(model))
+    members = {_STATE: state, **writer.members}
+    _warn_of_lost(writer.lost)
+    manifest = {
+        "format": FORMAT,
+        "schema": SCHEMA,
+        "library_version": _version(),
+        "holds": type(model).__name__,
+        "about": _checked_about(about),
+        "members": {name: _entry(name, members[name]) for name in sorted(members)},
+    }
+    with written_whole(Path(path)) as part:
+        part.write_bytes(packed({_MANIFEST: _json(manifest), **members}))
+
+
+def load(
+    path: str | PathLike[str],
+    *,
+    estimator: Any = None,
+    trusted: Iterable[str | type] = (),
+) -> Any:
+    """Read a model that `save` wrote. It gives the same numbers, bit by bit.
+
+    Nothing is built before the whole file has been checked, and no code in it is run.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    estimator : classifier, optional
+        Predicts new rows instead of the classifiers in the file, which are then not read. It must
+        have been fitted on the labels, by their names (on the classes, for a `SetredClassifier`).
+        p(class | x) is then inferred from its p(label | x) with T as learned.
+    trusted : names or types
+        Types in the classifiers of the file to trust, by their full names, beside those of
+        scikit-learn that are safe to build. Trees, forests and neighbour searches are not among
+        these: a forged one can crash the process.
+
+    Returns
+    -------
+    Posterior, DecouplingClassifier or SetredClassifier
+        As it was saved. Arrays are read-only. Without its classifiers it still has T, the issues
+        and all else of the training rows; to predict new rows is an error.
+
+    Raises
+    ------
+    ValueError
+        If the file is not one of `save`, was altered, was made by a later version, or has types in
+        it that are not trusted.
+    """
+    manifest, members = _read(path)
+    models = [name for name in members if _MODEL.fullmatch(name)]
+    with _naming(path):
+        found: Iterable[Any] = [NotKept("classifier")] * len(models)
+        if estimator is None and models:
+            names = (trusted,) if isinstance(trusted, str | type) else tuple(trusted)
+            found = built([members[name] for name in models], names)
+        arrays = {name: array_of(members[name]) for name in members if _ARRAY.fullmatch(name)}
+        reader = Reader(arrays, dict(zip(models, found, strict=True)))
+        model = _rebuilt(reader, members[_STATE], _HOLDS[manifest["holds"]])
+    return model if estimator is None else _predicting_with(model, estimator)
+
+
+def describe(path: str | PathLike[str]) -> dict[str, Any]:
+    """What a file of `save` holds: its manifest, once the whole file has been checked.
+
+    Nothing is built. The manifest has ``format``, ``schema``, ``library_version``, ``holds`` (the
+    type of the model), ``about``, and ``members``: for each its ``sha256``, its ``size`` in bytes,
+    and ``dtype`` and ``shape`` of an array.
+    """
+    return _read(path)[0]
+
+
+def _json(tree: Any) -> bytes:
+    return json.dumps(tree, allow_nan=False, separators=(",", ":")).encode()
+
+
+def _version() -> str:
+    from decoupling import __version__
+
+    return __version__
+
+
+def _checked_about(about: Mapping[str, Any] | None) -> dict[str, Any]:
+    if about is None:
+        return {}
+    try:
+        again = json.loads(_json(dict(about)))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"about must be a mapping of what JSON can say; {error}.") from error
+    return dict(again)
+
+
+def _entry(name: str, data: bytes) -> dict[str, Any]:
+    """What the manifest says of a member."""
+    entry: dict[str, Any] = {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
+    if _ARRAY.fullmatch(name):
+        dtype, shape = array_kind(data)
+        entry |= {"dtype": dtype, "shape": list(shape)}
+    return entry
+
+
+def _warn_of_lost(lost: list[str]) -> None:
+    if not lost:
+        return
+    reason = "skops cannot write them"
+    if find_spec("skops") is None:
+        reason = 'that needs skops: pip install "decoupling[skops]"'
+    warn_user(
+        f"The file does not hold {', '.join(sorted(set(lost)))}: {reason}. All that was found of "
+        "the training rows is kept. New rows cannot be predicted without the classifiers; then "
+        "pass one that was fitted on the labels, load(path, estimator=classifier)."
+    )
+
+
+@contextmanager
+def _naming(path: str | PathLike[str]) -> Iterator[None]:
+    """Say which file it is that cannot be read."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{path} cannot be loaded. {error}") from error
+
+
+def _read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Manifest and members, all of them checked."""
+    data = Path(path).read_bytes()
+    with _naming(path):
+        members = unpacked(data)
+        if _MANIFEST not in members:
+            raise ValueError(f"It has no {_MANIFEST}: it is not a file of decoupling.save.")
+        manifest = _parsed(_MANIFEST, members.pop(_MANIFEST))
+        _check_manifest(manifest)
+        _check_members(manifest["members"], members)
+    return manifest, members
+
+
+def _parsed(name: str, data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{name} is not JSON: {error}.") from error
+
+
+def _check_manifest(manifest: Any) -> None:
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise ValueError(f"Its format is not {FORMAT!r}: it is not a file of decoupling.save.")
+    schema, version = manifest.get("schema"), manifest.get("library_version")
+    if type(schema) is not int or schema < 1 or not isinstance(version, str):
+        raise ValueError(f"{_MANIFEST} does not say which version wrote it.")
+    if not _VERSION.fullmatch(version):
+        raise ValueError(f"{_MANIFEST} does not say which version wrote it.")
+    if schema > SCHEMA:
+        raise ValueError(
+            f"Its schema is {schema}, and this version reads up to {SCHEMA}: upgrade to "
+            f"decoupling >= {version}."
+        )
+    if manifest.get("holds") not in _HOLDS:
+        raise ValueError(f"It holds none of {', '.join(_HOLDS)}.")
+    if not isinstance(manifest.get("about"), dict) or not isinstance(manifest.get("members"), dict):
+        raise ValueError(f"{_MANIFEST} is incomplete.")
+
+
+def _check_members(listed: dict[str, Any], members: dict[str, bytes]) -> None:
+    wrong = sorted(set(listed) ^ set(members))
+    if wrong:
+        raise ValueError(f"{_MANIFEST} and the file differ in the members {wrong[:5]}.")
+    if _STATE not in members:
+        raise ValueError(f"It has no {_STATE}.")
+    for name, data in members.items():
+        if not (name == _STATE or _ARRAY.fullmatch(name) or _MODEL.fullmatch(name)):
+            raise ValueError(f"Nothing is known of the member {name!r}.")
+        if listed[name] != _entry(name, data):
+            raise ValueError(f"Member {name} is not what {_MANIFEST} says: it was altered.")
+
+
+def _rebuilt(reader: Reader, state: bytes, holds: type) -> Any:
+    tree = _parsed(_STATE, state)
+    try:
+        model = reader.value(tree, holds)
+        for array, expected in _shapes(model):
+            if array.shape != expected:
+                raise ValueError(f"an array of shape {array.shape} where {expected} should be")
+    except Exception as error:  # records check themselves, each in its own way
+        raise ValueError(f"{_STATE} does not describe a {holds.__name__}: {error!r}.") from error
+    return model
+
+
+def _shapes(model: Any) -> Iterator[tuple[AnyArray, tuple[int, ...]]]:
+    """Arrays that must agree, and their shapes."""
+    if isinstance(model, SetredClassifier):
+        return
+    posterior = model if isinstance(model, Posterior) else model.posterior_
+    n_rows, n_classes, n_labels = (
+        len(posterior.class_concentration),
+        len(posterior.classes),
+        len(posterior.labels),
+    )
+    yield posterior.class_concentration, (n_rows, n_classes)
+    yield posterior.class_prior, (n_classes,)
+    for rows in (posterior._transitions, posterior._transition_prior):
+        yield rows.parameters, (n_classes, n_labels)
+        yield rows.known, (n_classes,)
+    yield posterior._prior_share, (n_classes, 1)
+    if isinstance(model, DecouplingClassifier):
+        yield model.classes_, (n_classes,)
+        yield model.observed_.codes, (n_rows,)
+        yield model.label_proba_, (n_rows, n_labels)
+        yield model.class_proba_, (n_rows, n_classes)
+        yield model.label_conditional_proba_, (n_rows, n_classes)
+
+
+def _predicting_with(model: Any, estimator: Any) -> Any:
+    """The model with another classifier for new rows."""
+    if isinstance(model, Posterior):
+        raise ValueError("A Posterior has no classifier: leave estimator= out.")
+    model.estimator = estimator
+    if isinstance(model, SetredClassifier):
+        check_is_fitted(estimator)
+        codes = encode_labels(estimator.classes_, model.classes_.tolist())
+        model.estimator_ = Ensemble((Renamed(estimator, codes),), len(model.classes_))
+        return model
+    task, posterior = model.task_, model.posterior_
+    counts = np.broadcast_to(posterior._row_counts, (len(model.label_proba_),))
+    form = prefit_form(
+        estimator,
+        model._prefit_columns(),
+        float(counts[model.observed_.labelled].sum() / counts.sum()),
+        n_labels=len(task.labels),
+        has_unlabelled=task.has_unlabelled,
+        constant_rate=task.rate_tied,
+    )
+    model.label_model_ = replace(model.label_model_, form=form)
+    model.retrained_ = None  # these classifiers are on classes
+    return model
