@@ -33,7 +33,9 @@ def test_text_of_a_name(name, text):
 def test_names_are_cut_in_the_middle():
     assert name_text("x" * 24) == "x" * 24
     assert name_text("a" * 50 + "b" * 50) == "a" * 11 + "..." + "b" * 10
-    assert name_text("http://names.org/class/cat", 13) != name_text("http://names.org/class/dog", 13)
+    assert name_text("http://names.org/class/cat", 13) != name_text(
+        "http://names.org/class/dog", 13
+    )
 
 
 @pytest.mark.parametrize("letters", [5, 6, 24, 25])

@@ -50,6 +50,7 @@ from decoupling.label_model import (
     warn_if_by_heart,
 )
 from decoupling.labels import encode_labels, read_labels
+from decoupling.notebook import ShowsTransitions
 from decoupling.pseudo_labels import self_train
 from decoupling.retraining import Retrained, retrain
 from decoupling.transitions._rates import allows_noise, check_rates, is_auto
@@ -63,7 +64,7 @@ from decoupling.transitions.tasks import Task
 _TOLERANCE: Final = 3e-4
 
 
-class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Classifier for labels that are noisy, missing or one-sided.
 
     It trains ``estimator`` on the labels as they are to get p(label | x), out of fold; infers
