@@ -1,4 +1,4 @@
-"""What all figures share: colours, axes, and text that shows names of users as they are."""
+"""What displays share: colours, axes, and text that shows names of users as they are."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def name_axis(axis: Any, texts: Sequence[str]) -> None:
         few = len(texts) <= 12
         slant = {"rotation": 40 if few else 90, "ha": "right" if few else "center"}
         slant["rotation_mode"] = "anchor" if few else "default"
-    shown = np.arange(0, len(texts), max(step, 1))
+    shown = range(0, len(texts), max(step, 1))
     labels = [texts[i] for i in shown]
     axis.set_ticks(shown, labels=labels, fontsize=size, **AS_IS, **slant)
 
@@ -96,3 +96,26 @@ def fit_text(ax: Any, texts: Sequence[Any]) -> None:
     size = float(np.clip(scale * longest.get_fontsize(), _SMALLEST, _LARGEST))
     for text in texts:
         text.set_fontsize(size)
+
+
+def bar_axes(n_bars: int) -> Any:
+    """Axes of a new figure for so many horizontal bars with names."""
+    return new_axes(6.8, 1.3 + 0.28 * max(n_bars, 4))
+
+
+def name_bars(ax: Any, texts: Sequence[str]) -> None:
+    """Names of horizontal bars, the first one above."""
+    name_axis(ax.yaxis, texts)
+    ax.set_ylim(len(texts) - 0.4, -0.6)
+
+
+def say(ax: Any, text: str) -> None:
+    """A sentence where there is nothing to draw."""
+    ax.text(0.5, 0.5, text, ha="center", va="center", transform=ax.transAxes)
+    ax.set_yticks([])
+
+
+def how_many(shown: int, in_all: int, what: str) -> str:
+    """Such as "20 of 57 pairs", or "57 pairs" if all of them are shown."""
+    counted = f"{in_all:,} {what}{'' if in_all == 1 else 's'}"
+    return counted if shown == in_all else f"{shown:,} of {counted}"

@@ -1,0 +1,279 @@
+"""T as a map, or its most frequent confusions."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from decoupling._typing import AnyArray, FloatArray, IntArray
+from decoupling._validation import check_count
+from decoupling.displays.arguments import check_kind, check_proba, posterior_of
+from decoupling.displays.drawing import (
+    BLACK,
+    BLUE,
+    SKY,
+    axes_list,
+    bar_axes,
+    fit_text,
+    how_many,
+    ink_on,
+    name_axis,
+    name_bars,
+    name_texts,
+    new_axes,
+    pair_text,
+    say,
+)
+from decoupling.inference.posterior import Posterior
+from decoupling.transitions.tasks import custom
+
+# With more classes or labels than this, numbers in the cells of a map would be too small to read.
+READABLE: Final = 30
+
+
+@dataclass(eq=False)
+class TransitionDisplay:
+    """The labelling process T = p(label | class) as a map, or its most frequent confusions.
+
+    Made by `from_estimator` or `from_posterior`.
+
+    Parameters
+    ----------
+    transitions : array (C, S)
+        p(label | class).
+    lower, upper : arrays (C, S)
+        Ends of its intervals; equal where it is known.
+    classes, labels : sequences
+        Names of the rows and of the columns; None is unlabelled.
+    level : float
+        Probability that an interval holds.
+    true_transitions : array (C, S), optional
+        What T is in truth, to be shown beside it.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib axes and figure
+        Where T was drawn.
+    im_ : matplotlib image or None
+        The map.
+    text_ : array (C, S) of matplotlib text or None
+        What is written in its cells.
+    true_ax_ : matplotlib axes or None
+        Where the true T was drawn.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from decoupling import TransitionPrior, infer
+    >>> prior = TransitionPrior.noisy(["cat", "dog"], noise=0.2)
+    >>> posterior = infer([[0.8, 0.2], [0.3, 0.7]] * 20, prior)
+    >>> display = TransitionDisplay.from_posterior(posterior)
+    >>> display.ax_.get_xlabel()
+    'label'
+    >>> matplotlib.pyplot.close(display.figure_)
+    """
+
+    transitions: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    classes: Sequence[Hashable]
+    labels: Sequence[Hashable]
+    level: float = 0.9
+    true_transitions: ArrayLike | None = None
+
+    @classmethod
+    def from_estimator(cls, clf: Any, **options: Any) -> Self:
+        """Draw T as a fitted `DecouplingClassifier` found it.
+
+        Parameters
+        ----------
+        clf : DecouplingClassifier
+            Fitted.
+        **options
+            Those of `from_posterior`.
+        """
+        return cls.from_posterior(posterior_of(clf), **options)
+
+    @classmethod
+    def from_posterior(
+        cls,
+        posterior: Posterior,
+        *,
+        level: float = 0.9,
+        true_transitions: ArrayLike | None = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Draw T as `infer` found it.
+
+        Parameters
+        ----------
+        posterior : Posterior
+            What was inferred.
+        level : float
+            Probability that an interval holds.
+        true_transitions : array-like (C, S), optional
+            What T is in truth, to be shown beside it.
+        ax : matplotlib axes, or two of them, optional
+            Where to draw; see `plot`.
+        **options
+            Those of `plot`.
+        """
+        lower, upper = posterior.transition_interval(level)
+        T, classes, labels = posterior.transitions, posterior.classes, posterior.labels
+        return cls(T, lower, upper, classes, labels, level, true_transitions).plot(ax, **options)
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        kind: Literal["auto", "map", "pairs"] = "auto",
+        top: int = 20,
+        cmap: Any = "Blues",
+        colorbar: bool = True,
+    ) -> Self:
+        """Draw it.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; by default in a new figure. A map beside that of the true T needs two.
+        kind : {"auto", "map", "pairs"}
+            "map": a row per class and a column per label, with value and interval in each cell up
+            to 30 classes and labels. "pairs": the most frequent labels that are not the class's
+            own. "auto" is the map as long as there is text in it.
+        top : int
+            How many pairs.
+        cmap : str or matplotlib colour map
+            Colours of the map, from 0 to 1.
+        colorbar : bool
+            Whether these are explained beside the map.
+        """
+        check_kind(kind, "auto", "map", "pairs")
+        check_count("top", top)
+        truth = self._truth()
+        if kind == "auto":
+            kind = "map" if max(self.transitions.shape) <= READABLE else "pairs"
+        self.im_, self.text_, self.true_ax_ = None, None, None
+        if kind == "pairs":
+            self._plot_pairs(ax, top, truth)
+        else:
+            self._plot_map(ax, cmap, colorbar, truth)
+        self.figure_ = self.ax_.figure
+        return self
+
+    def _truth(self) -> FloatArray | None:
+        if self.true_transitions is None:
+            return None
+        truth = check_proba("true_transitions", self.true_transitions)
+        if truth.shape != self.transitions.shape:
+            raise ValueError(
+                "true_transitions must have a row per class and a column per label, unlabelled "
+                f"included, shape {self.transitions.shape}; got {truth.shape}."
+            )
+        return truth
+
+    def _plot_map(self, ax: Any, cmap: Any, colorbar: bool, truth: FloatArray | None) -> None:
+        n_maps = 1 if truth is None else 2
+        if ax is None:
+            n_classes, n_labels = self.transitions.shape
+            ax = new_axes(*_map_size(n_classes, n_labels, n_maps), ncols=n_maps)
+        axes = axes_list(ax)
+        if len(axes) != n_maps:
+            raise ValueError(f"ax must be {n_maps} axes to draw {n_maps} maps; got {len(axes)}.")
+        self.ax_ = axes[0]
+        self.im_ = _draw_map(self.ax_, self.transitions, self.classes, self.labels, cmap)
+        self.text_ = _write_cells(self.im_, self.transitions, self.lower, self.upper)
+        self.ax_.set_title(f"p(label | class), {self.level:.0%} intervals", fontsize="medium")
+        if truth is not None:
+            self.true_ax_ = axes[1]
+            image = _draw_map(self.true_ax_, truth, self.classes, self.labels, cmap)
+            _write_cells(image, truth, truth, truth)
+            self.true_ax_.set_title("in truth", fontsize="medium")
+            self.true_ax_.set_ylabel("")
+            self.true_ax_.tick_params(labelleft=False)
+        if colorbar:
+            self.ax_.figure.colorbar(self.im_, ax=axes)
+        for each in axes:
+            if each.texts:
+                fit_text(each, each.texts)
+
+    def _plot_pairs(self, ax: Any, top: int, truth: FloatArray | None) -> None:
+        pairs = self._confusions()
+        shown = pairs[:top]
+        self.ax_ = ax = bar_axes(len(shown)) if ax is None else ax
+        ax.set_xlabel(f"p(label | class), {self.level:.0%} interval")
+        ax.set_ylabel("class → label")
+        if len(shown) == 0:
+            say(ax, "no class gets the label of another")
+            return
+        number = how_many(len(shown), len(pairs), "pair")
+        ax.set_title(f"most frequent wrong labels: {number}", fontsize="medium")
+        rows, columns = shown.T
+        place = np.arange(len(shown))
+        value = self.transitions[rows, columns]
+        low, high = self.lower[rows, columns], self.upper[rows, columns]
+        spread = [value - low, high - value]
+        ax.errorbar(value, place, xerr=spread, fmt="o", color=BLUE, ecolor=SKY, elinewidth=3)
+        if truth is not None:
+            ax.plot(truth[rows, columns], place, "D", mfc="none", color=BLACK, label="in truth")
+            ax.legend()
+        name_bars(ax, [pair_text(self.classes[c], self.labels[s]) for c, s in shown])
+        ax.set_xlim(left=0.0)
+        ax.grid(axis="x", alpha=0.3)
+
+    def _confusions(self) -> IntArray:
+        """Class and label of each possible confusion, the most frequent first, (n, 2)."""
+        task = custom(self.transitions > 0, self.classes, self.labels)
+        wrong = task.mask.copy()
+        owners = np.flatnonzero(task.own >= 0)
+        wrong[owners, task.own[owners]] = False
+        wrong[:, [label is None for label in self.labels]] = False
+        pairs = np.argwhere(wrong)
+        return np.asarray(pairs[np.argsort(-self.transitions[wrong], kind="stable")])
+
+
+def _map_size(n_classes: int, n_labels: int, n_maps: int) -> tuple[float, float]:
+    """Inches, so that text fits into cells."""
+    if max(n_classes, n_labels) > READABLE:
+        return min(4.0 + 0.1 * n_labels, 12.0) * n_maps, min(3.5 + 0.1 * n_classes, 11.0)
+    return 2.6 + 0.68 * n_labels * n_maps, 1.7 + 0.45 * n_classes
+
+
+def _draw_map(
+    ax: Any,
+    values: FloatArray,
+    classes: Sequence[Hashable],
+    labels: Sequence[Hashable],
+    cmap: Any,
+) -> Any:
+    image = ax.imshow(values, cmap=cmap, vmin=0.0, vmax=1.0, aspect="auto", interpolation="nearest")
+    name_axis(ax.xaxis, name_texts(labels))
+    name_axis(ax.yaxis, name_texts(classes))
+    ax.set_xlabel("label")
+    ax.set_ylabel("class")
+    return image
+
+
+def _write_cells(
+    image: Any, values: FloatArray, lower: FloatArray, upper: FloatArray
+) -> AnyArray | None:
+    """Value and interval in each cell, (C, S); None if there are too many to read."""
+    if max(values.shape) > READABLE:
+        return None
+    texts = np.empty(values.shape, dtype=object)
+    for cell, value in np.ndenumerate(values):
+        text = _cell_text(value, float(lower[cell]), float(upper[cell]))
+        ink = ink_on(image.cmap(image.norm(value)))
+        texts[cell] = image.axes.text(*cell[::-1], text, ha="center", va="center", color=ink)
+    return texts
+
+
+def _cell_text(value: float, lower: float, upper: float) -> str:
+    number, low, high = (f"{x:.2f}" for x in (value, lower, upper))
+    return number if low == high else f"{number}\n{low}–{high}"
