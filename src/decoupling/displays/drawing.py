@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from decoupling._text import name_text
+from decoupling._typing import FloatArray, IntArray
 from decoupling._validation import needs_extra
 
 # Told apart with any kind of sight (Okabe and Ito).
@@ -23,13 +24,18 @@ SKY: Final = "#56b4e9"
 AS_IS: Final = {"parse_math": False, "usetex": False}
 # Sizes of letters, in points.
 _LARGEST: Final = 10.0
-_SMALLEST: Final = 3.0
-# Text takes at most this share of the width and height of its cell.
-_FILLED: Final = 0.86
-_SMALLEST_NAME: Final = 5.0
+_SMALLEST: Final = 6.0
+# Names stay level as long as they fit with this size.
+_SMALLEST_LEVEL: Final = 7.0
 # A line is so many times as high, and a letter so many times as wide, as the size of its font.
 _LINE: Final = 1.25
 _LETTER: Final = 0.65
+# More names than this, if they cannot stay level, are upright.
+_SLANTED: Final = 12
+# Size of counts.
+_COUNTS: Final = 8.0
+# Text takes at most this share of the width and height of its cell.
+_FILLED: Final = 0.86
 # Lightness, between black and white, at which both are read equally well (WCAG).
 _MIDDLE: Final = 0.179
 
@@ -49,19 +55,40 @@ def axes_list(ax: Any) -> list[Any]:
 
 def name_axis(axis: Any, texts: Sequence[str]) -> None:
     """Write names at 0, 1, ... along an axis: smaller, aslant, or some only, if there are many."""
-    ax, across = axis.axes, axis.axis_name == "x"
+    room = _room(axis, len(texts))
+    size, turned = min(room / _LINE, _LARGEST), {}
+    if axis.axis_name == "x":
+        level = room / (_LETTER * max(map(len, texts)))
+        if level >= _SMALLEST_LEVEL:
+            size = min(size, level)
+        elif len(texts) <= _SLANTED:
+            turned = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
+        else:
+            turned = {"rotation": 90}
+    step = max(int(np.ceil(_SMALLEST * _LINE / room)), 1)
+    places = range(0, len(texts), step)
+    names = [texts[i] for i in places]
+    axis.set_ticks(places, labels=names, fontsize=max(size, _SMALLEST), **AS_IS, **turned)
+
+
+def write_counts(ax: Any, middle: FloatArray, count: IntArray) -> None:
+    """Numbers above the axes, abbreviated if they would run into each other."""
+    from matplotlib.ticker import EngFormatter
+
+    texts = [f"{n:,}" for n in count]
+    if max(map(len, texts)) * _LETTER * _COUNTS > _room(ax.xaxis, len(texts)):
+        texts = list(map(EngFormatter(places=0, sep=""), count.tolist()))
+    for x, text in zip(middle, texts, strict=True):
+        above = ax.get_xaxis_transform()
+        ax.text(x, 1.01, text, ha="center", transform=above, fontsize=_COUNTS)
+
+
+def _room(axis: Any, n: int) -> float:
+    """Points for each of n things along an axis, as far as is known before it is drawn."""
+    ax = axis.axes
     box = ax.get_window_extent()
-    room = (box.width if across else box.height) * 72.0 / ax.figure.dpi / len(texts)
-    size = float(np.clip(room / _LINE, _SMALLEST_NAME, _LARGEST))
-    step = int(np.ceil(_SMALLEST_NAME * _LINE / room))
-    slant: dict[str, Any] = {}
-    if across and max(map(len, texts)) * _LETTER * size > room:
-        few = len(texts) <= 12
-        slant = {"rotation": 40 if few else 90, "ha": "right" if few else "center"}
-        slant["rotation_mode"] = "anchor" if few else "default"
-    shown = range(0, len(texts), max(step, 1))
-    labels = [texts[i] for i in shown]
-    axis.set_ticks(shown, labels=labels, fontsize=size, **AS_IS, **slant)
+    length = box.width if axis.axis_name == "x" else box.height
+    return float(length * 72.0 / ax.figure.dpi / n)
 
 
 def name_texts(names: Iterable[object], letters: int = 24) -> list[str]:
@@ -82,37 +109,38 @@ def ink_on(colour: Sequence[float]) -> str:
     return "black" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > _MIDDLE else "white"
 
 
-def fit_text(ax: Any, texts: Sequence[Any]) -> None:
-    """Make text as large as cells of one unit by one unit hold it, and no larger than the rest."""
+def fit_text(ax: Any, texts: Sequence[Any]) -> bool:
+    """Make text as large as cells of one unit by one unit hold it; whether that can be read."""
     # The layout decides how large a cell is.
     ax.figure.canvas.figure.draw_without_rendering()
     box = ax.get_window_extent()
     left, right = ax.get_xlim()
     bottom, top = ax.get_ylim()
-    cell = box.width / abs(right - left), box.height / abs(top - bottom)
     longest = max(texts, key=lambda text: max(map(len, text.get_text().split("\n"))))
     extent = longest.get_window_extent()
-    scale = _FILLED * min(cell[0] / extent.width, cell[1] / extent.height)
-    size = float(np.clip(scale * longest.get_fontsize(), _SMALLEST, _LARGEST))
+    across = box.width / abs(right - left) / extent.width
+    upwards = box.height / abs(top - bottom) / extent.height
+    size = _FILLED * min(across, upwards) * longest.get_fontsize()
     for text in texts:
-        text.set_fontsize(size)
+        text.set_fontsize(min(size, _LARGEST))
+    return bool(size >= _SMALLEST)
 
 
-def bar_axes(n_bars: int) -> Any:
-    """Axes of a new figure for so many horizontal bars with names."""
-    return new_axes(6.8, 1.3 + 0.28 * max(n_bars, 4))
-
-
-def name_bars(ax: Any, texts: Sequence[str]) -> None:
-    """Names of horizontal bars, the first one above."""
-    name_axis(ax.yaxis, texts)
-    ax.set_ylim(len(texts) - 0.4, -0.6)
+def bar_axes(ax: Any, texts: Sequence[str]) -> Any:
+    """Axes for horizontal bars of these names, the first one above; new ones if there are none."""
+    if ax is None:
+        width = 4.0 + 0.085 * max(map(len, texts), default=0)
+        ax = new_axes(width, 1.1 + 0.28 * max(len(texts), 2))
+    if texts:
+        name_axis(ax.yaxis, texts)
+        ax.set_ylim(len(texts) - 0.4, -0.6)
+    return ax
 
 
 def say(ax: Any, text: str) -> None:
-    """A sentence where there is nothing to draw."""
+    """A sentence instead of a figure, where there is nothing to draw."""
     ax.text(0.5, 0.5, text, ha="center", va="center", transform=ax.transAxes)
-    ax.set_yticks([])
+    ax.set_axis_off()
 
 
 def how_many(shown: int, in_all: int, what: str) -> str:

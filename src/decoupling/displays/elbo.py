@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from decoupling.displays.arguments import posterior_of
-from decoupling.displays.drawing import BLACK, BLUE, GREEN, ORANGE, PURPLE, axes_list, new_axes
+from decoupling.displays.drawing import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    axes_list,
+    how_many,
+    new_axes,
+)
 from decoupling.inference.optimise import Trace
 from decoupling.inference.posterior import Posterior
 
@@ -85,9 +94,9 @@ class ElboDisplay:
         (self.line_,) = self.ax_.plot(trace.elbo, color=BLACK, marker=mark)
         self.ax_.set_ylabel("bound (ELBO)")
         self.ax_.ticklabel_format(axis="y", useOffset=False, style="plain")
-        self.ax_.set_title(
-            f"{trace.n_iter} iterations, ended by {trace.stopped_because}", fontsize="medium"
-        )
+        iterations = how_many(trace.n_iter, trace.n_iter, "iteration")
+        title = f"{iterations}, ended by {trace.stopped_because}"
+        self.ax_.set_title(title, fontsize="medium")
         if self.parts_ax_ is not None:
             self.parts_ax_.plot(trace.elbo - trace.elbo[0], color=BLACK, label="bound")
             for name, colour, style in _PARTS:

@@ -10,16 +10,7 @@ import numpy as np
 from decoupling._validation import check_count
 from decoupling.dataframes import Library
 from decoupling.displays.arguments import check_kind, posterior_of
-from decoupling.displays.drawing import (
-    BLUE,
-    RED,
-    SKY,
-    bar_axes,
-    how_many,
-    name_bars,
-    pair_text,
-    say,
-)
+from decoupling.displays.drawing import BLUE, SKY, bar_axes, how_many, pair_text, say
 from decoupling.inference.posterior import Posterior
 from decoupling.label_issues import LabelIssues, label_issues
 
@@ -135,10 +126,11 @@ class LabelIssuesDisplay:
         # As arrays, whatever library the labels came in.
         table = replace(self.issues, _library=Library()).summary()
         shown = table[:top]
-        self.ax_ = ax = bar_axes(len(shown)) if ax is None else ax
-        ax.set_xlabel("rows")
+        names = zip(shown.given, shown.suggested, strict=True)
+        self.ax_ = ax = bar_axes(ax, [pair_text(*pair) for pair in names])
         if len(shown) == 0:
             return
+        ax.set_xlabel("rows")
         number = how_many(len(shown), len(table), "pair")
         ax.set_title(f"labels that look wrong: {number}", fontsize="medium")
         place = np.arange(len(shown))
@@ -148,20 +140,18 @@ class LabelIssuesDisplay:
         ax.bar_label(self.bars_, [f"{n:,}" for n in shown.rows], padding=3, fontsize="small")
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.margins(x=0.1)
-        name_bars(ax, [pair_text(*pair) for pair in zip(shown.given, shown.suggested, strict=True)])
         ax.legend(loc="lower right", fontsize="small")
 
     def _plot_rows(self, ax: Any, top: int) -> None:
         issues = self.issues
         n = min(len(issues), top)
-        self.ax_ = ax = bar_axes(n) if ax is None else ax
-        ax.set_xlabel("p(label is wrong)")
-        ax.set_xlim(0, 1.12)
+        names = zip(issues.row[:n], issues.given[:n], issues.suggested[:n], strict=True)
+        self.ax_ = ax = bar_axes(ax, [f"row {row}: {pair_text(*pair)}" for row, *pair in names])
         if n == 0:
             return
+        ax.set_xlabel("p(label is wrong)")
+        ax.set_xlim(0, 1.15)
         number = how_many(n, len(issues), "row")
         ax.set_title(f"labels that look wrong: {number}", fontsize="medium")
-        self.bars_ = ax.barh(np.arange(n), issues.p_wrong[:n], color=RED)
+        self.bars_ = ax.barh(np.arange(n), issues.p_wrong[:n], 0.6, color=BLUE)
         ax.bar_label(self.bars_, fmt="{:.3f}", padding=3, fontsize="small")
-        names = zip(issues.row[:n], issues.given[:n], issues.suggested[:n], strict=True)
-        name_bars(ax, [f"row {row}: {pair_text(*pair)}" for row, *pair in names])

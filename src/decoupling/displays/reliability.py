@@ -15,7 +15,7 @@ from decoupling._text import name_text
 from decoupling._typing import AnyArray, BoolArray, FloatArray, IntArray
 from decoupling._validation import check_count
 from decoupling.displays.arguments import check_proba
-from decoupling.displays.drawing import AS_IS, BLUE, new_axes
+from decoupling.displays.drawing import AS_IS, BLUE, new_axes, write_counts
 from decoupling.inference.posterior import Posterior
 from decoupling.labels import UNLABELLED, encode_labels, read_labels
 
@@ -173,7 +173,9 @@ class ReliabilityDisplay:
             capsize=3,
             label=self._label(),
         )
-        _write_counts(ax, middle, self.count)
+        if n_bins <= _READABLE:
+            write_counts(ax, middle, self.count)
+            ax.set_title("number of rows", fontsize=9, pad=16)
         ax.set(xlim=(0, 1), ylim=(0, 1.02))
         ax.set_xlabel("probability of the most probable class")
         ax.set_ylabel(f"share that is right, {_LEVEL:.0%} interval")
@@ -221,14 +223,3 @@ def _accuracy_interval(accuracy: FloatArray, count: IntArray) -> tuple[FloatArra
     own, other = accuracy * count + 0.5, (1.0 - accuracy) * count + 0.5
     low, high = (betaincinv(own, other, tail) for tail in ((1 - _LEVEL) / 2, (1 + _LEVEL) / 2))
     return np.minimum(low, accuracy), np.maximum(high, accuracy)
-
-
-def _write_counts(ax: Any, middle: FloatArray, count: IntArray) -> None:
-    """Number of rows above each bin."""
-    if len(count) > _READABLE:
-        return
-    texts = [
-        ax.text(x, 1.01, f"{n:,}", ha="center", transform=ax.get_xaxis_transform(), fontsize=8)
-        for x, n in zip(middle, count, strict=True)
-    ]
-    ax.set_title("number of rows", fontsize=9, pad=6 + texts[0].get_fontsize())

@@ -22,7 +22,6 @@ from decoupling.displays.drawing import (
     how_many,
     ink_on,
     name_axis,
-    name_bars,
     name_texts,
     new_axes,
     pair_text,
@@ -31,8 +30,8 @@ from decoupling.displays.drawing import (
 from decoupling.inference.posterior import Posterior
 from decoupling.transitions.tasks import custom
 
-# With more classes or labels than this, numbers in the cells of a map would be too small to read.
-READABLE: Final = 30
+# A map with text in it has thirty classes at most, and unlabelled.
+READABLE: Final = 31
 
 
 @dataclass(eq=False)
@@ -145,8 +144,8 @@ class TransitionDisplay:
             Where to draw; by default in a new figure. A map beside that of the true T needs two.
         kind : {"auto", "map", "pairs"}
             "map": a row per class and a column per label, with value and interval in each cell up
-            to 30 classes and labels. "pairs": the most frequent labels that are not the class's
-            own. "auto" is the map as long as there is text in it.
+            to 30 classes, if there is room for them. "pairs": the most frequent labels that are
+            not the class's own. "auto": the map up to 30 classes, and the pairs beyond.
         top : int
             How many pairs.
         cmap : str or matplotlib colour map
@@ -187,28 +186,28 @@ class TransitionDisplay:
         if len(axes) != n_maps:
             raise ValueError(f"ax must be {n_maps} axes to draw {n_maps} maps; got {len(axes)}.")
         self.ax_ = axes[0]
-        self.im_ = _draw_map(self.ax_, self.transitions, self.classes, self.labels, cmap)
-        self.text_ = _write_cells(self.im_, self.transitions, self.lower, self.upper)
-        self.ax_.set_title(f"p(label | class), {self.level:.0%} intervals", fontsize="medium")
+        names = self.classes, self.labels
+        self.im_, text = _draw_map(self.ax_, self.transitions, self.lower, self.upper, *names, cmap)
+        texts = [text]
         if truth is not None:
             self.true_ax_ = axes[1]
-            image = _draw_map(self.true_ax_, truth, self.classes, self.labels, cmap)
-            _write_cells(image, truth, truth, truth)
+            texts.append(_draw_map(self.true_ax_, truth, truth, truth, *names, cmap)[1])
             self.true_ax_.set_title("in truth", fontsize="medium")
             self.true_ax_.set_ylabel("")
             self.true_ax_.tick_params(labelleft=False)
         if colorbar:
-            self.ax_.figure.colorbar(self.im_, ax=axes)
-        for each in axes:
-            if each.texts:
-                fit_text(each, each.texts)
+            self.ax_.figure.colorbar(self.im_, ax=axes, fraction=0.05, pad=0.02, aspect=30)
+        # Only now is it known how large the cells are.
+        self.text_, *_ = [_fitted(*cells) for cells in zip(axes, texts, strict=True)]
+        told = self.text_ is not None and any("\n" in text.get_text() for text in self.text_.flat)
+        intervals = f", {self.level:.0%} intervals" if told else ""
+        self.ax_.set_title(f"p(label | class){intervals}", fontsize="medium")
 
     def _plot_pairs(self, ax: Any, top: int, truth: FloatArray | None) -> None:
         pairs = self._confusions()
         shown = pairs[:top]
-        self.ax_ = ax = bar_axes(len(shown)) if ax is None else ax
-        ax.set_xlabel(f"p(label | class), {self.level:.0%} interval")
-        ax.set_ylabel("class → label")
+        names = [pair_text(self.classes[c], self.labels[s]) for c, s in shown]
+        self.ax_ = ax = bar_axes(ax, names)
         if len(shown) == 0:
             say(ax, "no class gets the label of another")
             return
@@ -222,9 +221,10 @@ class TransitionDisplay:
         ax.errorbar(value, place, xerr=spread, fmt="o", color=BLUE, ecolor=SKY, elinewidth=3)
         if truth is not None:
             ax.plot(truth[rows, columns], place, "D", mfc="none", color=BLACK, label="in truth")
-            ax.legend()
-        name_bars(ax, [pair_text(self.classes[c], self.labels[s]) for c, s in shown])
+            ax.legend(loc="lower right")
         ax.set_xlim(left=0.0)
+        ax.set_xlabel(f"p(label | class), {self.level:.0%} interval")
+        ax.set_ylabel("class → label")
         ax.grid(axis="x", alpha=0.3)
 
     def _confusions(self) -> IntArray:
@@ -248,30 +248,44 @@ def _map_size(n_classes: int, n_labels: int, n_maps: int) -> tuple[float, float]
 def _draw_map(
     ax: Any,
     values: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
     classes: Sequence[Hashable],
     labels: Sequence[Hashable],
     cmap: Any,
-) -> Any:
-    image = ax.imshow(values, cmap=cmap, vmin=0.0, vmax=1.0, aspect="auto", interpolation="nearest")
+) -> tuple[Any, AnyArray | None]:
+    """The map, and what is written in its cells, (C, S); None if they are too many to be read."""
+    from matplotlib.colors import Normalize, PowerNorm
+
+    told = max(values.shape) <= READABLE
+    # Where colour alone tells, rare labels should be seen too.
+    scale = Normalize(0.0, 1.0) if told else PowerNorm(0.5, 0.0, 1.0)
+    image = ax.imshow(values, cmap=cmap, norm=scale, aspect="auto", interpolation="nearest")
     name_axis(ax.xaxis, name_texts(labels))
     name_axis(ax.yaxis, name_texts(classes))
     ax.set_xlabel("label")
     ax.set_ylabel("class")
-    return image
-
-
-def _write_cells(
-    image: Any, values: FloatArray, lower: FloatArray, upper: FloatArray
-) -> AnyArray | None:
-    """Value and interval in each cell, (C, S); None if there are too many to read."""
-    if max(values.shape) > READABLE:
-        return None
+    if not told:
+        return image, None
     texts = np.empty(values.shape, dtype=object)
     for cell, value in np.ndenumerate(values):
         text = _cell_text(value, float(lower[cell]), float(upper[cell]))
         ink = ink_on(image.cmap(image.norm(value)))
-        texts[cell] = image.axes.text(*cell[::-1], text, ha="center", va="center", color=ink)
-    return texts
+        texts[cell] = ax.text(*cell[::-1], text, ha="center", va="center", color=ink)
+    return image, texts
+
+
+def _fitted(ax: Any, texts: AnyArray | None) -> AnyArray | None:
+    """The same text in a size that fits; without intervals, or none, where that is too small."""
+    if texts is None or fit_text(ax, texts.ravel().tolist()):
+        return texts
+    for text in texts.flat:
+        text.set_text(text.get_text().split("\n")[0])
+    if fit_text(ax, texts.ravel().tolist()):
+        return texts
+    for text in texts.flat:
+        text.remove()
+    return None
 
 
 def _cell_text(value: float, lower: float, upper: float) -> str:
