@@ -130,7 +130,7 @@ def bar_axes(ax: Any, texts: Sequence[str]) -> Any:
     """Axes for horizontal bars of these names, the first one above; new ones if there are none."""
     if ax is None:
         width = 4.0 + 0.085 * max(map(len, texts), default=0)
-        ax = new_axes(width, 1.1 + 0.28 * max(len(texts), 2))
+        ax = new_axes(width, 1.1 + 0.28 * max(len(texts), 3))
     if texts:
         name_axis(ax.yaxis, texts)
         ax.set_ylim(len(texts) - 0.4, -0.6)

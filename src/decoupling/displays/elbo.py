@@ -51,14 +51,13 @@ class ElboDisplay:
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
+    >>> import matplotlib.pyplot as plt
     >>> from decoupling import TransitionPrior, infer
     >>> posterior = infer([[0.8, 0.2], [0.3, 0.7]], TransitionPrior.noisy(["cat", "dog"]))
     >>> display = ElboDisplay.from_posterior(posterior)
     >>> display.parts_ax_.get_xlabel()
     'iteration'
-    >>> matplotlib.pyplot.close(display.figure_)
+    >>> plt.close(display.figure_)
     """
 
     trace: Trace
@@ -103,7 +102,7 @@ class ElboDisplay:
                 part = getattr(trace, name)
                 self.parts_ax_.plot(part - part[0], style, color=colour, label=name)
             self.parts_ax_.set_ylabel("gain since the start")
-            self.parts_ax_.legend(fontsize="small")
+            self.parts_ax_.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small")
         axes[-1].set_xlabel("iteration")
         axes[-1].xaxis.get_major_locator().set_params(integer=True)
         for each in axes:

@@ -35,15 +35,14 @@ class LabelIssuesDisplay:
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
+    >>> import matplotlib.pyplot as plt
     >>> from decoupling import TransitionPrior, infer
     >>> prior = TransitionPrior.noisy(["cat", "dog"], noise=0.2)
     >>> posterior = infer([[0.78, 0.22], [0.21, 0.79], [0.74, 0.26]], prior)
     >>> display = LabelIssuesDisplay.from_posterior(posterior, ["cat", "cat", "dog"])
     >>> [text.get_text() for text in display.ax_.get_yticklabels()]
     ['cat → dog', 'dog → cat']
-    >>> matplotlib.pyplot.close(display.figure_)
+    >>> plt.close(display.figure_)
     """
 
     issues: LabelIssues
@@ -130,17 +129,16 @@ class LabelIssuesDisplay:
         self.ax_ = ax = bar_axes(ax, [pair_text(*pair) for pair in names])
         if len(shown) == 0:
             return
-        ax.set_xlabel("rows")
+        ax.set_xlabel("rows\n(light: suspected, dark: expected to be wrong)")
         number = how_many(len(shown), len(table), "pair")
         ax.set_title(f"labels that look wrong: {number}", fontsize="medium")
         place = np.arange(len(shown))
-        self.bars_ = ax.barh(place, shown.rows, color=SKY, label="suspected")
+        self.bars_ = ax.barh(place, shown.rows, color=SKY)
         expected = shown.expected_wrong
-        ax.barh(place, expected, 0.4, color=BLUE, label="expected to be wrong")
+        ax.barh(place, expected, 0.4, color=BLUE)
         ax.bar_label(self.bars_, [f"{n:,}" for n in shown.rows], padding=3, fontsize="small")
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.margins(x=0.1)
-        ax.legend(loc="lower right", fontsize="small")
 
     def _plot_rows(self, ax: Any, top: int) -> None:
         issues = self.issues

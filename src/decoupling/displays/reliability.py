@@ -54,13 +54,12 @@ class ReliabilityDisplay:
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
+    >>> import matplotlib.pyplot as plt
     >>> proba = [[0.9, 0.1], [0.7, 0.3], [0.8, 0.2], [0.1, 0.9]]
     >>> display = ReliabilityDisplay.from_predictions(["a", "a", "b", "b"], proba)
     >>> print(f"{display.calibration_error:.3f}")
     0.325
-    >>> matplotlib.pyplot.close(display.figure_)
+    >>> plt.close(display.figure_)
     """
 
     confidence: FloatArray

@@ -66,15 +66,14 @@ class TransitionDisplay:
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
+    >>> import matplotlib.pyplot as plt
     >>> from decoupling import TransitionPrior, infer
     >>> prior = TransitionPrior.noisy(["cat", "dog"], noise=0.2)
     >>> posterior = infer([[0.8, 0.2], [0.3, 0.7]] * 20, prior)
     >>> display = TransitionDisplay.from_posterior(posterior)
     >>> display.ax_.get_xlabel()
     'label'
-    >>> matplotlib.pyplot.close(display.figure_)
+    >>> plt.close(display.figure_)
     """
 
     transitions: FloatArray
@@ -220,10 +219,10 @@ class TransitionDisplay:
         spread = [value - low, high - value]
         ax.errorbar(value, place, xerr=spread, fmt="o", color=BLUE, ecolor=SKY, elinewidth=3)
         if truth is not None:
-            ax.plot(truth[rows, columns], place, "D", mfc="none", color=BLACK, label="in truth")
-            ax.legend(loc="lower right")
+            ax.plot(truth[rows, columns], place, "D", mfc="none", color=BLACK)
         ax.set_xlim(left=0.0)
-        ax.set_xlabel(f"p(label | class), {self.level:.0%} interval")
+        note = "" if truth is None else "\n(diamonds: in truth)"
+        ax.set_xlabel(f"p(label | class), {self.level:.0%} interval{note}")
         ax.set_ylabel("class → label")
         ax.grid(axis="x", alpha=0.3)
 
