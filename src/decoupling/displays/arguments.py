@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from decoupling._typing import FloatArray
-from decoupling._validation import as_float, first_offence
+from decoupling._validation import ROUNDING, as_float, first_offence
 from decoupling.inference.posterior import Posterior
 
 
@@ -33,6 +33,6 @@ def check_kind(kind: str, *known: str) -> None:
 def check_proba(name: str, values: ArrayLike) -> FloatArray:
     """A table of probabilities."""
     table = as_float(name, values, ndim=2)
-    inside = (table >= 0) & (table <= 1)  # false for NaN
+    inside = (table >= 0) & (table <= 1 + ROUNDING)  # false for NaN
     first_offence(name, table, ~inside, "no probability", "Entries lie between 0 and 1.")
     return table

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
+from unicodedata import bidirectional
 
 import numpy as np
 
@@ -22,6 +23,9 @@ SKY: Final = "#56b4e9"
 
 # No formula and no TeX: a name may be "$x_" or "\\frac".
 AS_IS: Final = {"parse_math": False, "usetex": False}
+# Names in Arabic or Hebrew would change places around an arrow without a mark.
+_RIGHT_TO_LEFT: Final = ("R", "AL", "AN")
+_LEFT_TO_RIGHT: Final = "\u200e"
 # Sizes of letters, in points.
 _LARGEST: Final = 10.0
 _SMALLEST: Final = 6.0
@@ -78,8 +82,8 @@ def write_counts(ax: Any, middle: FloatArray, count: IntArray) -> None:
     texts = [f"{n:,}" for n in count]
     if max(map(len, texts)) * _LETTER * _COUNTS > _room(ax.xaxis, len(texts)):
         texts = list(map(EngFormatter(places=0, sep=""), count.tolist()))
+    above = ax.get_xaxis_transform()
     for x, text in zip(middle, texts, strict=True):
-        above = ax.get_xaxis_transform()
         ax.text(x, 1.01, text, ha="center", transform=above, fontsize=_COUNTS)
 
 
@@ -91,14 +95,11 @@ def _room(axis: Any, n: int) -> float:
     return float(length * 72.0 / ax.figure.dpi / n)
 
 
-def name_texts(names: Iterable[object], letters: int = 24) -> list[str]:
-    """Text of each name."""
-    return [name_text(name, letters) for name in names]
-
-
 def pair_text(first: object, second: object) -> str:
-    """Two names of at most twenty letters with an arrow between them."""
-    return f"{name_text(first, 20)} → {name_text(second, 20)}"
+    """Two names of at most twenty letters with an arrow between them, from left to right."""
+    one, other = name_text(first, 20), name_text(second, 20)
+    mark = _LEFT_TO_RIGHT if any(bidirectional(c) in _RIGHT_TO_LEFT for c in one + other) else ""
+    return f"{mark}{one}{mark} → {other}"
 
 
 def ink_on(colour: Sequence[float]) -> str:
@@ -109,21 +110,21 @@ def ink_on(colour: Sequence[float]) -> str:
     return "black" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > _MIDDLE else "white"
 
 
-def fit_text(ax: Any, texts: Sequence[Any]) -> bool:
-    """Make text as large as cells of one unit by one unit hold it; whether that can be read."""
-    # The layout decides how large a cell is.
-    ax.figure.canvas.figure.draw_without_rendering()
+def fitting_size(ax: Any, text: str) -> float | None:
+    """Size of a text that fills a cell of one unit by one unit; None if that cannot be read.
+
+    The figure must have been laid out, since that decides how large a cell is.
+    """
     box = ax.get_window_extent()
     left, right = ax.get_xlim()
     bottom, top = ax.get_ylim()
-    longest = max(texts, key=lambda text: max(map(len, text.get_text().split("\n"))))
-    extent = longest.get_window_extent()
+    trial = ax.text(0.0, 0.0, text, fontsize=_LARGEST)
+    extent = trial.get_window_extent()
+    trial.remove()
     across = box.width / abs(right - left) / extent.width
     upwards = box.height / abs(top - bottom) / extent.height
-    size = _FILLED * min(across, upwards) * longest.get_fontsize()
-    for text in texts:
-        text.set_fontsize(min(size, _LARGEST))
-    return bool(size >= _SMALLEST)
+    size = _LARGEST * min(1.0, _FILLED * across, _FILLED * upwards)
+    return float(size) if size >= _SMALLEST else None
 
 
 def bar_axes(ax: Any, texts: Sequence[str]) -> Any:

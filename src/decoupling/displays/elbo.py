@@ -11,7 +11,6 @@ from decoupling.displays.drawing import (
     BLUE,
     GREEN,
     ORANGE,
-    PURPLE,
     axes_list,
     how_many,
     new_axes,
@@ -19,12 +18,11 @@ from decoupling.displays.drawing import (
 from decoupling.inference.optimise import Trace
 from decoupling.inference.posterior import Posterior
 
-# Parts of the bound; lines differ in more than colour.
+# Parts of the bound that change; lines differ in more than colour.
 _PARTS: Final = (
     ("likelihood", BLUE, "--"),
     ("prior", ORANGE, "-."),
     ("entropy", GREEN, ":"),
-    ("constant", PURPLE, "-"),
 )
 
 

@@ -21,6 +21,8 @@ from decoupling.labels import UNLABELLED, encode_labels, read_labels
 
 # Level of the intervals of an accuracy.
 _LEVEL: Final = 0.9
+# What the diagonal is called.
+_PERFECT: Final = "as often right as said"
 # Numbers above more bins than this would run into each other.
 _READABLE: Final = 20
 
@@ -49,7 +51,7 @@ class ReliabilityDisplay:
         Where it was drawn.
     line_ : matplotlib container
         Points with 90% intervals.
-    bars_ : matplotlib container
+    bars_ : matplotlib container or None
         Share of the rows in each bin.
 
     Examples
@@ -112,6 +114,7 @@ class ReliabilityDisplay:
         n_bins: int = 10,
         name: str | None = None,
         ax: Any = None,
+        **options: Any,
     ) -> Self:
         """Draw how reliable probabilities are.
 
@@ -129,6 +132,8 @@ class ReliabilityDisplay:
             What to call it in the legend.
         ax : matplotlib axes, optional
             Where to draw; by default in a new figure.
+        **options
+            Those of `plot`.
         """
         check_count("n_bins", n_bins)
         table = check_proba("proba", proba)
@@ -138,7 +143,7 @@ class ReliabilityDisplay:
             raise ValueError("y_true has no true class: all of its rows are unlabelled.")
         table, codes = table[known], codes[known]
         right: BoolArray = table.argmax(axis=1) == codes
-        return cls(*_binned(table.max(axis=1), right, n_bins), name).plot(ax)
+        return cls(*_binned(table.max(axis=1), right, n_bins), name).plot(ax, **options)
 
     @property
     def calibration_error(self) -> float:
@@ -146,21 +151,25 @@ class ReliabilityDisplay:
         gap = np.abs(self.confidence - self.accuracy)
         return float(np.nansum(self.count * gap) / self.count.sum())
 
-    def plot(self, ax: Any = None) -> Self:
+    def plot(self, ax: Any = None, *, counts: bool = True, color: Any = BLUE) -> Self:
         """Draw it.
 
         Parameters
         ----------
         ax : matplotlib axes, optional
-            Where to draw; by default in a new figure.
+            Where to draw; by default in a new figure. It may be that of another such display, to
+            compare the two.
+        counts : bool
+            Whether the number of rows in each bin is shown too.
+        color : matplotlib colour
+            Of the points.
         """
         self.ax_ = ax = new_axes(5.4, 5.2) if ax is None else ax
         self.figure_ = ax.figure
-        n_bins, full = len(self.count), self.count > 0
-        middle = (np.arange(n_bins) + 0.5) / n_bins
-        share = self.count / self.count.sum()
-        self.bars_ = ax.bar(middle, share, 0.94 / n_bins, color="0.87", label="share of the rows")
-        ax.plot([0, 1], [0, 1], ":", color="0.4", label="as often right as said")
+        self.bars_ = self._draw_counts() if counts else None
+        if _PERFECT not in ax.get_legend_handles_labels()[1]:
+            ax.plot([0, 1], [0, 1], ":", color="0.4", label=_PERFECT)
+        full = self.count > 0
         low, high = _accuracy_interval(self.accuracy[full], self.count[full])
         spread = [self.accuracy[full] - low, high - self.accuracy[full]]
         self.line_ = ax.errorbar(
@@ -168,13 +177,10 @@ class ReliabilityDisplay:
             self.accuracy[full],
             yerr=spread,
             fmt="o-",
-            color=BLUE,
+            color=color,
             capsize=3,
             label=self._label(),
         )
-        if n_bins <= _READABLE:
-            write_counts(ax, middle, self.count)
-            ax.set_title("number of rows", fontsize=9, pad=16)
         ax.set(xlim=(0, 1), ylim=(0, 1.02))
         ax.set_xlabel("probability of the most probable class")
         ax.set_ylabel(f"share that is right, {_LEVEL:.0%} interval")
@@ -182,6 +188,15 @@ class ReliabilityDisplay:
         for text in legend.get_texts():
             text.set(**AS_IS)
         return self
+
+    def _draw_counts(self) -> Any:
+        n_bins = len(self.count)
+        middle = (np.arange(n_bins) + 0.5) / n_bins
+        if n_bins <= _READABLE:
+            write_counts(self.ax_, middle, self.count)
+            self.ax_.set_title("number of rows", fontsize=9, pad=16)
+        share = self.count / self.count.sum()
+        return self.ax_.bar(middle, share, 0.94 / n_bins, color="0.87", label="share of the rows")
 
     def _label(self) -> str:
         error = f"calibration error {self.calibration_error:.3f}"
@@ -194,13 +209,12 @@ def _true_columns(
     """Column of proba of each row's true class, -1 if that is not known, (N,)."""
     if classes is None:
         observed = read_labels(y_true)
-        names, codes = observed.values, observed.codes
+        n_names, codes = len(observed.values), observed.codes
     else:
-        names = np.asarray(classes, dtype=object)
-        codes = encode_labels(y_true, names.tolist())
-    if len(names) != n_classes:
-        where = "y_true: name them all with classes=" if classes is None else "classes"
-        raise ValueError(f"proba has {n_classes} columns, and there are {len(names)} in {where}.")
+        n_names, codes = len(classes), encode_labels(y_true, classes)
+    if n_names != n_classes:
+        names = "names in classes" if classes is not None else "classes in y_true: pass classes="
+        raise ValueError(f"proba has {n_classes} columns, and there are {n_names} {names}.")
     if len(codes) != n_rows:
         raise ValueError(f"y_true has {len(codes)} rows and proba {n_rows}: they must match.")
     return codes

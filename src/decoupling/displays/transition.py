@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from decoupling._text import name_text
 from decoupling._typing import AnyArray, FloatArray, IntArray
 from decoupling._validation import check_count
 from decoupling.displays.arguments import check_kind, check_proba, posterior_of
@@ -18,11 +19,10 @@ from decoupling.displays.drawing import (
     SKY,
     axes_list,
     bar_axes,
-    fit_text,
+    fitting_size,
     how_many,
     ink_on,
     name_axis,
-    name_texts,
     new_axes,
     pair_text,
     say,
@@ -185,22 +185,24 @@ class TransitionDisplay:
         if len(axes) != n_maps:
             raise ValueError(f"ax must be {n_maps} axes to draw {n_maps} maps; got {len(axes)}.")
         self.ax_ = axes[0]
-        names = self.classes, self.labels
-        self.im_, text = _draw_map(self.ax_, self.transitions, self.lower, self.upper, *names, cmap)
-        texts = [text]
+        self.im_ = _draw_map(self.ax_, self.transitions, self.classes, self.labels, cmap)
         if truth is not None:
             self.true_ax_ = axes[1]
-            texts.append(_draw_map(self.true_ax_, truth, truth, truth, *names, cmap)[1])
+            true_image = _draw_map(self.true_ax_, truth, self.classes, self.labels, cmap)
             self.true_ax_.set_title("in truth", fontsize="medium")
             self.true_ax_.set_ylabel("")
             self.true_ax_.tick_params(labelleft=False)
         if colorbar:
             self.ax_.figure.colorbar(self.im_, ax=axes, fraction=0.05, pad=0.02, aspect=30)
-        # Only now is it known how large the cells are.
-        self.text_, *_ = [_fitted(*cells) for cells in zip(axes, texts, strict=True)]
-        told = self.text_ is not None and any("\n" in text.get_text() for text in self.text_.flat)
-        intervals = f", {self.level:.0%} intervals" if told else ""
-        self.ax_.set_title(f"p(label | class){intervals}", fontsize="medium")
+        self.ax_.set_title(f"p(label | class), {self.level:.0%} intervals", fontsize="medium")
+        if max(self.transitions.shape) <= READABLE:
+            # Lay out, since that decides what can be written in a cell.
+            self.ax_.figure.canvas.figure.draw_without_rendering()
+        self.text_ = _write_cells(self.im_, self.transitions, self.lower, self.upper)
+        if truth is not None:
+            _write_cells(true_image, truth, truth, truth)
+        if self.text_ is None or not any("\n" in text.get_text() for text in self.text_.flat):
+            self.ax_.set_title("p(label | class)", fontsize="medium")
 
     def _plot_pairs(self, ax: Any, top: int, truth: FloatArray | None) -> None:
         pairs = self._confusions()
@@ -247,44 +249,44 @@ def _map_size(n_classes: int, n_labels: int, n_maps: int) -> tuple[float, float]
 def _draw_map(
     ax: Any,
     values: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
     classes: Sequence[Hashable],
     labels: Sequence[Hashable],
     cmap: Any,
-) -> tuple[Any, AnyArray | None]:
-    """The map, and what is written in its cells, (C, S); None if they are too many to be read."""
+) -> Any:
     from matplotlib.colors import Normalize, PowerNorm
 
-    told = max(values.shape) <= READABLE
     # Where colour alone tells, rare labels should be seen too.
-    scale = Normalize(0.0, 1.0) if told else PowerNorm(0.5, 0.0, 1.0)
+    scale = Normalize(0.0, 1.0) if max(values.shape) <= READABLE else PowerNorm(0.5, 0.0, 1.0)
     image = ax.imshow(values, cmap=cmap, norm=scale, aspect="auto", interpolation="nearest")
-    name_axis(ax.xaxis, name_texts(labels))
-    name_axis(ax.yaxis, name_texts(classes))
+    name_axis(ax.xaxis, list(map(name_text, labels)))
+    name_axis(ax.yaxis, list(map(name_text, classes)))
     ax.set_xlabel("label")
     ax.set_ylabel("class")
-    if not told:
-        return image, None
-    texts = np.empty(values.shape, dtype=object)
-    for cell, value in np.ndenumerate(values):
-        text = _cell_text(value, float(lower[cell]), float(upper[cell]))
-        ink = ink_on(image.cmap(image.norm(value)))
-        texts[cell] = ax.text(*cell[::-1], text, ha="center", va="center", color=ink)
-    return image, texts
+    return image
 
 
-def _fitted(ax: Any, texts: AnyArray | None) -> AnyArray | None:
-    """The same text in a size that fits; without intervals, or none, where that is too small."""
-    if texts is None or fit_text(ax, texts.ravel().tolist()):
-        return texts
-    for text in texts.flat:
-        text.set_text(text.get_text().split("\n")[0])
-    if fit_text(ax, texts.ravel().tolist()):
-        return texts
-    for text in texts.flat:
-        text.remove()
-    return None
+def _write_cells(
+    image: Any, values: FloatArray, lower: FloatArray, upper: FloatArray
+) -> AnyArray | None:
+    """Value and interval in each cell, or the value alone, or None, by what can be read, (C, S)."""
+    if max(values.shape) > READABLE:
+        return None
+    full, short = (
+        np.array([_cell_text(*cell) for cell in zip(values.flat, low.flat, high.flat, strict=True)])
+        for low, high in ((lower, upper), (values, values))
+    )
+    for words in (full, short):
+        size = fitting_size(image.axes, max(words, key=len))
+        if size is not None:
+            break
+    else:
+        return None
+    cells = np.empty(values.shape, dtype=object)
+    colours = image.cmap(image.norm(values))  # (C, S, 4)
+    style = {"ha": "center", "va": "center", "fontsize": size, "in_layout": False}
+    for (c, s), text in zip(np.ndindex(values.shape), words, strict=True):
+        cells[c, s] = image.axes.text(s, c, text, color=ink_on(colours[c, s]), **style)
+    return cells
 
 
 def _cell_text(value: float, lower: float, upper: float) -> str:
