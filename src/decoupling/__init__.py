@@ -10,6 +10,12 @@ labelling in a `TransitionPrior`, and `infer` the rest. The model is that of Nø
 
 from decoupling.classifier import DecouplingClassifier
 from decoupling.diagnostics import IdentifiabilityWarning
+from decoupling.displays import (
+    ElboDisplay,
+    LabelIssuesDisplay,
+    ReliabilityDisplay,
+    TransitionDisplay,
+)
 from decoupling.evaluation import LabelledKFold, labelled_scorer
 from decoupling.inference.agreement import agreement_terms
 from decoupling.inference.class_prior import ClassPrior
@@ -26,11 +32,15 @@ __version__ = "0.1.0"
 __all__ = [
     "ClassPrior",
     "DecouplingClassifier",
+    "ElboDisplay",
     "IdentifiabilityWarning",
     "LabelIssues",
+    "LabelIssuesDisplay",
     "LabelledKFold",
     "Posterior",
+    "ReliabilityDisplay",
     "SetredClassifier",
+    "TransitionDisplay",
     "TransitionPrior",
     "agreement_terms",
     "expected_log",

@@ -51,6 +51,7 @@ from decoupling.label_model import (
     warn_if_by_heart,
 )
 from decoupling.labels import encode_labels, read_labels
+from decoupling.notebook import ShowsTransitions
 from decoupling.pseudo_labels import self_train
 from decoupling.retraining import Retrained, retrain
 from decoupling.transitions._rates import allows_noise, check_rates, is_auto
@@ -66,7 +67,7 @@ _TOLERANCE: Final = 3e-4
 _LOG = logging.getLogger(__name__)
 
 
-class DecouplingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Classifier for labels that are noisy, missing or one-sided.
 
     It trains ``estimator`` on the labels as they are to get p(label | x), out of fold; infers

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from decoupling._text import name_text
 from decoupling._typing import AnyArray, FloatArray, IntArray
 from decoupling.dataframes import Library, library_of
 from decoupling.inference.posterior import Posterior
@@ -20,9 +21,8 @@ __all__ = ["LabelIssues", "label_errors", "label_issues"]
 
 # Columns that hold names, and take the type that the labels came in.
 NAMES: Final = ("given", "suggested")
-# Rows of a printed table, and letters of a printed name.
+# Rows of a printed table.
 SHOWN: Final = 10
-LETTERS: Final = 24
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,7 +118,7 @@ class LabelIssues:
             return title
         cells = [("rank", "row", "given", "suggested", "p_wrong", "margin")]
         for i in range(min(n, SHOWN)):
-            names = _text(self.given[i]), _text(self.suggested[i])
+            names = name_text(self.given[i]), name_text(self.suggested[i])
             numbers = f"{self.p_wrong[i]:.3f}", f"{self.margin[i]:.3f}"
             cells.append((str(i + 1), str(self.row[i]), *names, *numbers))
         lines = [f"{title}, {self.p_wrong.sum():.1f} expected to be wrong", *_aligned(cells)]
@@ -131,13 +131,6 @@ def _aligned(cells: Sequence[tuple[str, ...]]) -> list[str]:
     sides = (">", ">", "<", "<", ">", ">")
     form = "  ".join(f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=True))
     return [form.format(*line) for line in cells]
-
-
-def _text(name: object) -> str:
-    """A name for the terminal: cut, and without characters that would steer it."""
-    text = str(name)
-    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[: LETTERS + 1])
-    return text if len(text) <= LETTERS else text[: LETTERS - 3] + "..."
 
 
 def label_issues(

@@ -7,14 +7,13 @@ from typing import Any, Final
 
 from decoupling._files import written_whole
 from decoupling._validation import needs_extra
+from decoupling.displays.drawing import BLACK as BLACK
+from decoupling.displays.drawing import BLUE as BLUE
+from decoupling.displays.drawing import GREEN as GREEN
+from decoupling.displays.drawing import ORANGE as ORANGE
+from decoupling.displays.drawing import PURPLE as PURPLE
+from decoupling.displays.drawing import RED as RED
 
-# Told apart with any kind of sight (Okabe and Ito).
-BLACK: Final = "#000000"
-ORANGE: Final = "#e69f00"
-BLUE: Final = "#0072b2"
-GREEN: Final = "#009e73"
-RED: Final = "#d55e00"
-PURPLE: Final = "#cc79a7"
 _DPI: Final = 120
 
 

@@ -191,7 +191,7 @@ def _label_proba(table: Table, prefix: str, labels: AnyArray) -> tuple[AnyArray,
 
 def _like(name: str | None, others: Iterable[object]) -> Any:
     """The name of a label that no row has, in the type of the others."""
-    kinds = {type(other) for other in others}
+    kinds: set[Any] = {type(other) for other in others}
     if name is None or len(kinds) > 1 or not kinds <= {int, float}:
         return name
     try:

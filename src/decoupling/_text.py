@@ -1,0 +1,44 @@
+"""Names that users chose, as text to show: on one line, of limited length, steering nothing."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["name_text"]
+
+_GAP: Final = "..."
+# What the label None is called; T has a column for it.
+UNLABELLED: Final = "unlabelled"
+
+
+def name_text(name: object, letters: int = 24) -> str:
+    r"""A name in at most so many letters, control and direction marks spelt out.
+
+    Names are cut in the middle, since those that begin alike often end differently.
+
+    Parameters
+    ----------
+    name : object
+        Name of a class or a label; None is the label of what has none.
+    letters : int
+        Longest text to return, at least 5.
+
+    Examples
+    --------
+    >>> name_text("a very long name, and number 12", letters=16)
+    'a very ...ber 12'
+    >>> print(name_text("two\nlines"))
+    two\nlines
+    >>> name_text(None)
+    'unlabelled'
+    """
+    text = UNLABELLED if name is None else str(name)
+    if not text.strip():
+        text = repr(text)  # blanks alone would not be seen
+    if len(text) > 2 * letters:
+        text = text[:letters] + text[-letters:]  # a name may be as long as a book
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    if len(text) <= letters:
+        return text
+    tail = (letters - len(_GAP)) // 2
+    return text[: letters - len(_GAP) - tail] + _GAP + text[-tail:]
