@@ -215,8 +215,8 @@ def _report(results: Any, like: Any, many: int, folder: Path) -> None:
 
 def _tables(findings: list[Any], scores: str, path: Path) -> Path:
     """Write what was found, and all scores, in Markdown."""
+    from decoupling._files import written_whole
     from decoupling.experiments.findings import shape_table
-    from decoupling.experiments.store import written_whole
 
     with written_whole(path) as part:
         part.write_text(f"{shape_table(findings)}\n\n{scores}\n", encoding="utf-8")

@@ -12,7 +12,6 @@ from decoupling.experiments.store import (
     Training,
     cached_proba,
     digest,
-    written_whole,
 )
 
 TRAINING = Training("digits", "pu", 20, "mlp", (("hidden", 64), ("alpha", 0.01)))
@@ -119,18 +118,3 @@ def test_a_broken_cache_is_trained_again(tmp_path, rest):
     again = cached_proba(tmp_path, TRAINING, 0, lambda: (2 * proba, proba))
     assert again[0][0, 0] == 1.0
     assert cached_proba(tmp_path, TRAINING, 0, lambda: (proba, proba))[0][0, 0] == 1.0
-
-
-def test_what_fails_leaves_the_old_file(tmp_path):
-    path = tmp_path / "table.md"
-    path.write_text("old")
-
-    def write_half():
-        with written_whole(path) as part:
-            part.write_text("ne")
-            raise RuntimeError("half way")
-
-    with pytest.raises(RuntimeError, match="half way"):
-        write_half()
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]

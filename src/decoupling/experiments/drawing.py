@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
+from decoupling._files import written_whole
 from decoupling._validation import needs_extra
-from decoupling.experiments.store import written_whole
 
 # Told apart with any kind of sight (Okabe and Ito).
 BLACK: Final = "#000000"

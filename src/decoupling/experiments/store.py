@@ -8,7 +8,6 @@ import os
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
+from decoupling._files import written_whole
 from decoupling._typing import FloatArray
 
 Proba = tuple[FloatArray, FloatArray]
@@ -191,17 +191,3 @@ def cached_proba(folder: Path, training: Training, run: int, fit: Callable[[], P
     with written_whole(path) as part:
         np.savez(part, train=train, test=test)
     return train, test
-
-
-@contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
-    """A path to write to that then takes the place of ``path``, or after a failure is removed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
-    try:
-        yield part
-        with part.open("rb") as file:
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
