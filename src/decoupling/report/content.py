@@ -31,6 +31,7 @@ import platform
 import re
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -55,8 +56,8 @@ MOST_ROWS: Final = 500
 # Classes of a row that are named, and the probability that makes them worth it.
 NAMED: Final = 3
 _MATTERS: Final = 0.05
-# Digits of probabilities, and of the bound.
-_DIGITS: Final = 4
+# Digits of probabilities.
+_DIGITS: Final = 6
 _PACKAGES: Final = ("decoupling", "numpy", "scipy", "scikit-learn")
 
 DESCRIPTIONS: Final = {
@@ -223,7 +224,7 @@ def _numbers(facts: Facts, finding: dict[str, Any]) -> list[dict[str, str]]:
     if wrong is not None:
         span = interval(wrong["lower"], wrong["upper"])
         numbers += [
-            ("Labels that look wrong", percent(wrong["share"]), f"90% interval {span}"),
+            ("Wrong labels", percent(wrong["share"]), f"90% interval {span}"),
             (
                 "Expected errors",
                 count(wrong["expected"]),
@@ -239,11 +240,15 @@ def _numbers(facts: Facts, finding: dict[str, Any]) -> list[dict[str, str]]:
         note = "unlabelled rows of a labelled class"
         if positives["lower"] is not None:
             note = f"90% interval {interval(positives['lower'], positives['upper'])}"
-        numbers.append(("Hidden positives", percent(positives["share"]), f"of the unlabelled; {note}"))
+        numbers.append(
+            ("Hidden positives", percent(positives["share"]), f"of the unlabelled; {note}")
+        )
         for entry in positives["classes"][:1]:
             span = interval(entry["lower"], entry["upper"])
             if len(positives["classes"]) == 1:
-                numbers.append(("Positives with a label", percent(entry["rate"]), f"90% interval {span}"))
+                numbers.append(
+                    ("Positives with a label", percent(entry["rate"]), f"90% interval {span}")
+                )
     unlabelled = finding["unlabelled"]
     if unlabelled is not None:
         numbers.append(
@@ -367,10 +372,9 @@ def _reproduce(
     options = {name: _repr(value) for name, value in clf.get_params(deep=False).items()}
     for name, value in (settings or {}).items():
         options[str(name)] = value if isinstance(value, str) else _repr(value)
-    call = _without_addresses(clf.__repr__(N_CHAR_MAX=10_000))
     python = (
         "from decoupling import DecouplingClassifier\n\n"
-        f"clf = {call}\n"
+        f"clf = {_call(clf)}\n"
         'clf.fit(X, y)\nclf.report().save("report.html")'
     )
     packages = {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
@@ -383,13 +387,21 @@ def _reproduce(
     }
 
 
+def _call(clf: DecouplingClassifier) -> str:
+    """The constructor with the options that are not the defaults."""
+    defaults = {name: p.default for name, p in signature(type(clf)).parameters.items()}
+    options = [
+        f"    {name}={_repr(value)},\n"
+        for name, value in clf.get_params(deep=False).items()
+        if repr(value) != repr(defaults[name])
+    ]
+    inside = "\n" + "".join(options) if options else ""
+    return f"{type(clf).__name__}({inside})"
+
+
 def _repr(value: Any) -> str:
-    return _without_addresses(" ".join(repr(value).split()))
-
-
-def _without_addresses(text: str) -> str:
-    """The text without what differs from run to run."""
-    return re.sub(r" at 0x[0-9a-fA-F]+", "", text)
+    """On one line, and without addresses, which differ from run to run."""
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(repr(value).split()))
 
 
 def _rounded(value: Any, key: str = "") -> Any:

@@ -66,7 +66,8 @@ class Report:
         }
         if path.suffix.lower() not in forms:
             raise ValueError(
-                f"path must end in .html, .md or .json, which says what to write; got {path.name!r}."
+                f"path must end in .html, .md or .json, which says what to write; got "
+                f"{path.name!r}."
             )
         data = forms[path.suffix.lower()]().encode("utf-8")
         with written_whole(path) as part:

@@ -153,7 +153,9 @@ class Facts:
         width = (self.upper - self.lower)[owners, own] / np.maximum(labelled, 1e-12)
         deviation = width / (2.0 * float(ndtri((1.0 + LEVEL) / 2.0)))
         among = weight @ self.conditional[owned][:, owners] / n  # (K,)
-        variance = float((among * deviation) @ (among * deviation) + weight**2 @ (p * (1 - p)) / n**2)
+        variance = float(
+            (among * deviation) @ (among * deviation) + weight**2 @ (p * (1 - p)) / n**2
+        )
         half = float(ndtri((1.0 + LEVEL) / 2.0)) * variance**0.5
         return share, max(share - half, 0.0), min(share + half, 1.0)
 

@@ -57,7 +57,9 @@ def report_page(content: dict[str, Any]) -> str:
         folded=len(content["transitions"]["classes"]) > FOLDED,
         text_table=_text_table(content["transitions"]),
         trace=charts.trace_chart(content["diagnostics"]["elbo"]),
-        calibration=charts.calibration_chart((content["changes"]["truth"] or {}).get("calibration", [])),
+        calibration=charts.calibration_chart(
+            (content["changes"]["truth"] or {}).get("calibration", [])
+        ),
         review_data={
             "key": review["key"],
             "classes": content["transitions"]["classes"],
@@ -115,7 +117,10 @@ def _csp_hash(inline: str) -> str:
 
 def _text_table(transitions: dict[str, Any]) -> str:
     """T in letters alone, for those who cannot see the map."""
-    head = ["class", *("unlabelled" if s is None else text.short(s, 14) for s in transitions["labels"])]
+    head = [
+        "class",
+        *("unlabelled" if s is None else text.short(s, 14) for s in transitions["labels"]),
+    ]
     lines = [head]
     for c, name in enumerate(transitions["classes"]):
         cells = zip(

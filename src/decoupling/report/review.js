@@ -26,7 +26,7 @@
     const system = matchMedia("(prefers-color-scheme: dark)");
     const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
     const show = () => {
-      button.textContent = isDark() ? "Light" : "Dark";
+      button.textContent = isDark() ? "☀ Light" : "☾ Dark";
       button.setAttribute("aria-label", `Switch to the ${isDark() ? "light" : "dark"} theme`);
     };
     const before = kept("decoupling-theme");
@@ -115,7 +115,7 @@
       });
       const group = element("div", { className: "decide" }, line.accept, line.reject, line.change);
       group.setAttribute("role", "group");
-      line.tr.append(element("td", {}, group));
+      line.tr.append(element("td", { className: "decision" }, group));
       line.tr.addEventListener("keydown", (event) => press(event, line));
       show(line);
     }
@@ -227,6 +227,7 @@
     count();
   }
 
+  root.classList.add("js");
   theme();
   copying();
   if (byId("review-data")) review();

@@ -50,8 +50,8 @@ def _png(image: Any, row: int) -> bytes:
     shaped = array.ndim == 2 or (array.ndim == 3 and array.shape[2] in (3, 4))
     if not shaped or array.size == 0 or array.dtype.kind not in "biuf":
         raise ValueError(
-            f"thumbnails: row {row} must be bytes, or an array of shape (height, width) or (height, "
-            f"width, 3); got shape {array.shape} of {array.dtype}."
+            f"thumbnails: row {row} must be bytes, or an array of shape (height, width) or "
+            f"(height, width, 3); got shape {array.shape} of {array.dtype}."
         )
     if not np.isfinite(array).all():
         raise ValueError(f"thumbnails: row {row} has values that are not finite. Fill them in.")
@@ -60,5 +60,5 @@ def _png(image: Any, row: int) -> bytes:
 
     buffer = BytesIO()
     # Colours are taken as they are; grey values from the darkest to the brightest.
-    imsave(buffer, array, cmap="gray", format="png", metadata={"Software": None})
+    imsave(buffer, array, cmap="gray", format="png", metadata={"Software": ""})
     return buffer.getvalue()

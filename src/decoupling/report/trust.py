@@ -101,16 +101,14 @@ def stop_in_words(stopped_because: str) -> str:
     }[stopped_because]
 
 
-def _identifiability(
-    clf: DecouplingClassifier, facts: Facts, confused: Sequence[str]
-) -> Reason:
+def _identifiability(clf: DecouplingClassifier, facts: Facts, confused: Sequence[str]) -> Reason:
     if confused:
         return ("red" if "changed places" in confused[0] else "amber"), confused[0]
     if facts.kind == "one-sided":
         never = [facts.classes[c] for c in np.flatnonzero(facts.task.own < 0)]
         text = (
-            f"No label says {listed(never)}: its share hangs on the rate at which the other classes "
-            "are labelled, and twice as many labelled half as often would look the same."
+            f"No label says {listed(never)}: its share hangs on the rate at which the other "
+            "classes are labelled, and twice as many labelled half as often would look the same."
         )
         if clf.labelled is not None or not isinstance(clf.task, str):
             return "green", f"{text} That rate was given."
@@ -169,7 +167,5 @@ def _held_out(clf: DecouplingClassifier, facts: Facts) -> Reason:
 def _other(said: Sequence[str], found: Sequence[str]) -> Iterator[Reason]:
     others = [text for text in dict.fromkeys(said) if text not in found]
     if others:
-        one = len(others) == 1
-        yield "amber", (
-            f"{'A warning was' if one else f'{len(others)} warnings were'} given; see Diagnostics."
-        )
+        what = "A warning was" if len(others) == 1 else f"{len(others)} warnings were"
+        yield "amber", f"{what} given; see Diagnostics."

@@ -102,8 +102,8 @@ def words_of(facts: Facts, finding: dict[str, Any]) -> tuple[str, list[str]]:
     ]
     if not sentences:
         sentences = [
-            f"All {rows(facts.weight.sum())} have a label, and the task takes every label as right.",
-            "There is nothing to correct. If labels may be wrong, fit with task=\"noisy\".",
+            f"All {rows(facts.weight.sum())} have a label, and every label is taken as right.",
+            'There is nothing to correct. If labels may be wrong, fit with task="noisy".',
         ]
     return sentences[0], sentences[1:]
 
@@ -129,9 +129,7 @@ def _on_wrong_labels(wrong: dict[str, Any] | None) -> list[str]:
     return sentences
 
 
-def _on_positives(
-    positives: dict[str, Any] | None, unlabelled: dict[str, Any] | None
-) -> list[str]:
+def _on_positives(positives: dict[str, Any] | None, unlabelled: dict[str, Any] | None) -> list[str]:
     if positives is None or unlabelled is None:
         return []
     classes, share = positives["classes"], percent(positives["share"])
@@ -161,8 +159,10 @@ def _on_unlabelled(unlabelled: dict[str, Any] | None, facts: Facts) -> list[str]
     n, sure = unlabelled["rows"], percent(unlabelled["sure"])
     right = f"about {percent(unlabelled['expected_right'])} of them are expected to be right"
     if facts.kind == "complementary":
-        return [f"The {rows(n)} whose label says what they are not have a class now; {right}.",
-                f"For {sure} of them it has a probability of {SURE} or more."]
+        return [
+            f"The {rows(n)} whose label says what they are not have a class now; {right}.",
+            f"For {sure} of them it has a probability of {SURE} or more.",
+        ]
     if facts.kind != "semi-supervised":
         return [f"All {count(n)} unlabelled rows have a class now; {right}."]
     top = np.bincount(facts.suggested[~facts.labelled], minlength=len(facts.classes))
