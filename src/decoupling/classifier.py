@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Hashable
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
@@ -59,6 +59,9 @@ from decoupling.transitions.choice import choose_task, class_array, encode, give
 from decoupling.transitions.estimate import estimated_prior, with_rates
 from decoupling.transitions.prior import TransitionPrior
 from decoupling.transitions.tasks import Task
+
+if TYPE_CHECKING:
+    from decoupling.report.document import Report
 
 # Class probabilities are then within 0.01 of where they end, on average over the rows: far less
 # than p(label | x) is off by, at a tenth of the iterations.
@@ -354,6 +357,26 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
             all_rows=all_rows,
             with_unlabelled=with_unlabelled,
         )
+
+    def report(self, **options: Any) -> Report:
+        """What was found, in words, tables and charts, for people.
+
+        Parameters
+        ----------
+        **options
+            As in `decoupling.report.content.report_content`: ``row_names``, ``title``,
+            ``n_review``, ``thumbnails``, ``true_classes`` and so on.
+
+        Returns
+        -------
+        Report
+            Shown by a notebook; ``open()`` shows it in the browser, ``save("report.html")`` writes
+            one page that needs nothing else, or Markdown or JSON.
+        """
+        from decoupling.report.content import report_content
+        from decoupling.report.document import Report
+
+        return Report(report_content(self, **options))
 
     def __sklearn_tags__(self) -> Any:
         return tagged_like(super().__sklearn_tags__(), self._estimator())

@@ -127,10 +127,14 @@ class Posterior:
         return _beta_interval(self.class_concentration, level)
 
     @property
+    def row_counts(self) -> FloatArray:
+        """How many equal rows each row stands for, (N,)."""
+        return np.broadcast_to(self._row_counts, (len(self.class_concentration),))
+
+    @property
     def class_balance(self) -> FloatArray:
         """Share of each class among these rows, (C,): the mean of `class_proba`."""
-        counts = np.broadcast_to(self._row_counts, (len(self.class_concentration),))
-        return np.asarray(np.average(self.class_proba, axis=0, weights=counts))
+        return np.asarray(np.average(self.class_proba, axis=0, weights=self.row_counts))
 
     def class_balance_interval(self, level: float = 0.9) -> tuple[FloatArray, FloatArray]:
         """Lower and upper ends of credible intervals for the share of each class, each (C,).
@@ -255,7 +259,7 @@ class Posterior:
 
     @property
     def _n_rows(self) -> float:
-        return float(np.broadcast_to(self._row_counts, (len(self.class_concentration),)).sum())
+        return float(self.row_counts.sum())
 
     def _wide_transitions(self) -> DirichletRows:
         """Dirichlet rows of T as wide as the intervals, by the widest entry of each."""

@@ -1,0 +1,1 @@
+"""What a fitted classifier has to say, for people: a page, Markdown and JSON."""

@@ -1,0 +1,118 @@
+"""What was before and what is after; and how right it is, where true classes are known."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from decoupling._typing import BoolArray, FloatArray, IntArray
+from decoupling.labels import encode_labels
+from decoupling.report.facts import Facts
+from decoupling.report.text import plain
+
+# Pairs of given and suggested that are listed.
+PAIRS: Final = 12
+BINS: Final = 10
+# Logarithms of probabilities are cut here.
+_TINY: Final = 1e-15
+
+
+def changes_of(facts: Facts, before: Any, true_classes: Any) -> dict[str, Any]:
+    """Rows kept, changed and completed, the commonest changes, and scores if truth is known.
+
+    Parameters
+    ----------
+    facts : Facts
+        What was found.
+    before : array-like (N,) or None
+        The class that each row was taken for before; by default the label it was given.
+    true_classes : array-like (N,) or None
+        True classes, missing where they are not known.
+    """
+    was = facts.named if before is None else _encoded("before", before, facts)
+    now = facts.suggested
+    known = was >= 0
+    changed, weight = known & (was != now), facts.weight
+    pairs: dict[tuple[int, int], float] = {}
+    for pair in set(zip(was[was != now].tolist(), now[was != now].tolist(), strict=True)):
+        pairs[pair] = float(weight[(was == pair[0]) & (now == pair[1])].sum())
+    order = sorted(pairs, key=lambda pair: (-pairs[pair], pair))
+    found: dict[str, Any] = {
+        "before": "given" if before is None else "before",
+        "kept": facts.counts_of(known & ~changed),
+        "changed": facts.counts_of(changed),
+        "completed": facts.counts_of(~known),
+        "pairs": [
+            {
+                "before": None if a < 0 else plain(facts.classes[a]),
+                "after": plain(facts.classes[b]),
+                "rows": pairs[a, b],
+            }
+            for a, b in order[:PAIRS]
+        ],
+        "n_pairs": len(pairs),
+        "truth": None,
+    }
+    if true_classes is not None:
+        found["truth"] = _scores(facts, was, _encoded("true_classes", true_classes, facts))
+    return found
+
+
+def _encoded(name: str, values: Any, facts: Facts) -> IntArray:
+    try:
+        codes = encode_labels(values, facts.classes)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+    if len(codes) != len(facts.codes):
+        raise ValueError(
+            f"{name} must have one class per row, {len(facts.codes)}; got {len(codes)}."
+        )
+    return codes
+
+
+def _scores(facts: Facts, was: IntArray, truth: IntArray) -> dict[str, Any]:
+    known = truth >= 0
+    if not known.any():
+        raise ValueError("true_classes: every row is missing. Leave true_classes out.")
+    both = known & (was >= 0)
+    now = facts.suggested
+    p_true = facts.conditional[known, truth[known]]
+    weight = facts.weight[known]
+    bins = _calibration(facts, truth, known)
+    gaps = [abs(entry["confidence"] - entry["right"]) * entry["rows"] for entry in bins]
+    return {
+        "rows": facts.counts_of(known),
+        "rows_with_before": facts.counts_of(both),
+        "right_before": _share(facts.weight, was == truth, both),
+        "right_after_of_these": _share(facts.weight, now == truth, both),
+        "right_after": _share(facts.weight, now == truth, known),
+        "log_loss": float(-(weight @ np.log(np.maximum(p_true, _TINY))) / weight.sum()),
+        "calibration_error": float(sum(gaps) / weight.sum()),
+        "calibration": bins,
+    }
+
+
+def _share(weight: FloatArray, right: BoolArray, among: BoolArray) -> float | None:
+    total = float(weight[among].sum())
+    return float(weight[among & right].sum()) / total if total > 0 else None
+
+
+def _calibration(facts: Facts, truth: IntArray, known: BoolArray) -> list[dict[str, float]]:
+    """How often the suggested class is right, by its probability."""
+    confidence = facts.conditional.max(axis=1)
+    right = facts.suggested == truth
+    bins = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
+    entries = []
+    for number in range(BINS):
+        inside = known & (bins == number)
+        weight = facts.weight[inside]
+        if weight.sum() > 0:
+            entries.append(
+                {
+                    "confidence": float(weight @ confidence[inside] / weight.sum()),
+                    "right": float(weight @ right[inside] / weight.sum()),
+                    "rows": float(weight.sum()),
+                }
+            )
+    return entries

@@ -1,0 +1,415 @@
+"""A fitted classifier as a dictionary that JSON can hold: all that the report says.
+
+The schema, number 1. Names of classes, labels and rows are strings, and None is unlabelled.
+Probabilities and shares are from 0 to 1, and intervals hold 90%.
+
+================  ================================================================================
+``schema``        1; raised when a key changes its meaning or goes.
+``title``         Of the report.
+``task``          ``name``, ``description``, and ``kind``: what there is to find out.
+``verdict``       ``headline``, ``sentences``; ``trust`` with ``light``, ``words`` and
+                  ``reasons``; ``finding``, the numbers behind the words.
+``numbers``       Key numbers: ``name``, ``value`` as text, ``note``.
+``transitions``   ``classes``, ``labels``; ``mean``, ``lower``, ``upper``, a list per class;
+                  ``own``, the column of each class's own label or None; ``worst``, the commonest
+                  wrong pairs with the rows that are expected of them.
+``classes``       Per class: shares ``expected``, ``among_labels``, ``estimated`` (``lower``,
+                  ``upper``); of its labels ``labelled``, ``precision``, ``recall``.
+``review``        Rows to look at: ``question``, ``score``, what the score is; ``rows``; ``total``,
+                  how many there are; ``key``, under which a browser keeps decisions.
+``changes``       ``kept``, ``changed``, ``completed``; ``pairs``; ``truth``, scores or None.
+``diagnostics``   ``elbo`` by iteration, ``iterations``, ``stopped``, ``warnings``.
+``reproduce``     ``settings``, ``versions``, ``data_hash``, ``commands``.
+================  ================================================================================
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from decoupling._typing import FloatArray, IntArray
+from decoupling._validation import check_count
+from decoupling.report.changes import changes_of
+from decoupling.report.facts import Facts, read_facts
+from decoupling.report.text import count, interval, percent, plain
+from decoupling.report.thumbnails import data_uri
+from decoupling.report.trust import stop_in_words, trust_of
+from decoupling.report.verdict import MENDED, finding_of, words_of
+
+if TYPE_CHECKING:
+    from decoupling.classifier import DecouplingClassifier
+
+SCHEMA: Final = 1
+# Wrong pairs of class and label that are listed.
+WORST: Final = 10
+# Rows that a page can list and stay below a megabyte.
+MOST_ROWS: Final = 500
+# Classes of a row that are named, and the probability that makes them worth it.
+NAMED: Final = 3
+_MATTERS: Final = 0.05
+# Digits of probabilities.
+_DIGITS: Final = 6
+_PACKAGES: Final = ("decoupling", "numpy", "scipy", "scikit-learn")
+
+DESCRIPTIONS: Final = {
+    "noisy": "Labels may be wrong.",
+    "one-sided": "Some classes are labelled now and then, the others never.",
+    "semi-supervised": "Labels are right, and some rows have none.",
+    "supervised": "Every row has a label, and every label is right.",
+    "complementary": "Labels say what a row is not.",
+}
+
+
+def report_content(
+    clf: DecouplingClassifier,
+    *,
+    row_names: Sequence[Any] | None = None,
+    title: str | None = None,
+    task_description: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    data_hash: str | None = None,
+    warnings: Sequence[str] = (),
+    n_review: int = 50,
+    before: Any = None,
+    thumbnails: Sequence[Any] | None = None,
+    true_classes: Any = None,
+    commands: Sequence[str] = (),
+) -> dict[str, Any]:
+    """All that the report says, as a dictionary that JSON can hold.
+
+    It depends on nothing but its arguments: no time of day, no path. The module's docstring is its
+    schema.
+
+    Parameters
+    ----------
+    clf : DecouplingClassifier
+        A fitted classifier.
+    row_names : sequence of length N, optional
+        What to call the training rows, each in its own way, such as ``y.index``; 0, 1, ... by
+        default.
+    title : str, optional
+        Title of the report.
+    task_description : str, optional
+        How the labels came about, in a sentence.
+    settings : mapping, optional
+        Settings to show beside the options of the classifier, such as those of a command line.
+    data_hash : str, optional
+        SHA-256 of the data. Decisions in the browser are kept under it.
+    warnings : sequence of str
+        Warnings that the fit gave, shown as they are.
+    n_review : int
+        How many rows to list, at most 500.
+    before : array-like (N,), optional
+        The class that each row was taken for before, missing where there was none; by default the
+        label it was given.
+    thumbnails : sequence of length N, optional
+        A small image of each row: the bytes of a PNG, JPEG or GIF, or an array (height, width).
+        None for a row without one.
+    true_classes : array-like (N,), optional
+        True classes, missing where they are not known, to score the answer with.
+    commands : sequence of str
+        Commands that make this report, to be copied; by default the call in Python.
+
+    Returns
+    -------
+    dict
+        For `report_page` and `report_markdown`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from decoupling import DecouplingClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> y[::7] = (y[::7] + 1) % 3  # one label in seven is wrong
+    >>> clf = DecouplingClassifier(rounds=1, random_state=0).fit(X, y)
+    >>> content = report_content(clf, n_review=5)
+    >>> content["verdict"]["headline"]
+    'About 15% (10–19%) of the labels look wrong.'
+    >>> [row["row"] for row in content["review"]["rows"]]
+    ['42', '49', '147', '14', '0']
+    """
+    check_count("n_review", n_review, least=0)
+    if n_review > MOST_ROWS:
+        raise ValueError(
+            f"n_review must be at most {MOST_ROWS}, so that the page stays small; got {n_review}. "
+            "clf.label_issues() lists all rows."
+        )
+    facts = read_facts(clf)
+    names = _row_names(row_names, len(facts.codes))
+    images = _check_images(thumbnails, len(facts.codes))
+    trust, said = trust_of(clf, facts, [str(text) for text in warnings])
+    finding = finding_of(facts)
+    headline, sentences = words_of(facts, finding)
+    content = {
+        "schema": SCHEMA,
+        "title": title or "Label report",
+        "task": {
+            "name": facts.task.name,
+            "kind": facts.kind,
+            "description": task_description or DESCRIPTIONS[facts.kind],
+        },
+        "verdict": {
+            "headline": headline,
+            "sentences": sentences,
+            "trust": trust,
+            "finding": finding,
+        },
+        "numbers": _numbers(facts, finding),
+        "transitions": _transitions(facts),
+        "classes": _classes(facts),
+        "review": {
+            **_review(facts, names, images, n_review),
+            "key": data_hash or _fingerprint(facts, names),
+        },
+        "changes": changes_of(facts, before, true_classes),
+        "diagnostics": {
+            "elbo": [float(f"{value:.8g}") for value in facts.trace.elbo],
+            "iterations": facts.trace.n_iter,
+            "converged": facts.trace.converged,
+            "stopped": stop_in_words(facts.trace.stopped_because),
+            "warnings": said,
+        },
+        "reproduce": _reproduce(clf, settings, data_hash, commands),
+    }
+    rounded: dict[str, Any] = _rounded(content)
+    return rounded
+
+
+def _row_names(row_names: Sequence[Any] | None, n_rows: int) -> list[str]:
+    names = [str(name) for name in (range(n_rows) if row_names is None else row_names)]
+    if len(names) != n_rows:
+        raise ValueError(f"row_names must have one name per row, {n_rows}; got {len(names)}.")
+    twice = n_rows - len(set(names))
+    if twice:
+        seen: set[str] = set()
+        first = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise ValueError(
+            f"row_names: {first!r} is the name of several rows ({twice} repeated in all), and "
+            "decisions go by name. Make them unique, or leave row_names out."
+        )
+    return names
+
+
+def _check_images(thumbnails: Sequence[Any] | None, n_rows: int) -> Sequence[Any] | None:
+    if thumbnails is not None and len(thumbnails) != n_rows:
+        raise ValueError(
+            f"thumbnails must have one entry per row, {n_rows}; got {len(thumbnails)}."
+        )
+    return thumbnails
+
+
+def _fingerprint(facts: Facts, names: Sequence[str]) -> str:
+    """Hash of the labels that were given, by which a browser knows the data again."""
+    labels = [plain(label) for label in facts.labels]
+    text = json.dumps([labels, facts.codes.tolist(), list(names)])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _numbers(facts: Facts, finding: dict[str, Any]) -> list[dict[str, str]]:
+    n, n_labelled = float(facts.weight.sum()), facts.counts_of(facts.labelled)
+    numbers = [
+        ("Rows", count(n), f"{count(n_labelled)} with a label"),
+        ("Classes", count(len(facts.classes)), f"task: {facts.task.name}"),
+    ]
+    wrong, positives = finding["wrong_labels"], finding["positives"]
+    if wrong is not None:
+        span = interval(wrong["lower"], wrong["upper"])
+        numbers += [
+            ("Wrong labels", percent(wrong["share"]), f"90% interval {span}"),
+            (
+                "Expected errors",
+                count(wrong["expected"]),
+                f"{count(wrong['doubtful'])} labels are more likely wrong than right",
+            ),
+            (
+                "Rows to correct",
+                count(wrong["rows_to_mend"]),
+                f"to mend {percent(MENDED)} of the expected errors",
+            ),
+        ]
+    if positives is not None:
+        note = "unlabelled rows of a labelled class"
+        if positives["lower"] is not None:
+            note = f"90% interval {interval(positives['lower'], positives['upper'])}"
+        numbers.append(
+            ("Hidden positives", percent(positives["share"]), f"of the unlabelled; {note}")
+        )
+        for entry in positives["classes"][:1]:
+            span = interval(entry["lower"], entry["upper"])
+            if len(positives["classes"]) == 1:
+                numbers.append(
+                    ("Positives with a label", percent(entry["rate"]), f"90% interval {span}")
+                )
+    unlabelled = finding["unlabelled"]
+    if unlabelled is not None:
+        numbers.append(
+            (
+                "Sure of the class",
+                percent(unlabelled["sure"]),
+                f"of {count(unlabelled['rows'])} rows at 0.9 or more",
+            )
+        )
+    ended = "converged" if facts.trace.converged else "not converged"
+    numbers.append(("Iterations", count(facts.trace.n_iter), ended))
+    return [{"name": name, "value": value, "note": note} for name, value, note in numbers]
+
+
+def _transitions(facts: Facts) -> dict[str, Any]:
+    counts = np.where(facts.wrong_pairs(), facts.expected_counts(), 0.0)
+    order = np.argsort(-counts, axis=None, kind="stable")[:WORST]
+    cells = [(int(c), int(s)) for c, s in zip(*np.unravel_index(order, counts.shape), strict=True)]
+    return {
+        "classes": [plain(name) for name in facts.classes],
+        "labels": [plain(name) for name in facts.labels],
+        "own": [None if s < 0 else int(s) for s in facts.task.own],
+        "possible": facts.task.mask.tolist(),
+        "mean": facts.transitions.tolist(),
+        "lower": facts.lower.tolist(),
+        "upper": facts.upper.tolist(),
+        "worst": [
+            {
+                "class": plain(facts.classes[c]),
+                "label": plain(facts.labels[s]),
+                "proba": float(facts.transitions[c, s]),
+                "lower": float(facts.lower[c, s]),
+                "upper": float(facts.upper[c, s]),
+                "rows": float(counts[c, s]),
+            }
+            for c, s in cells
+            if counts[c, s] >= 0.5
+        ],
+    }
+
+
+def _classes(facts: Facts) -> list[dict[str, Any]]:
+    rows = np.bincount(facts.codes, facts.weight, minlength=len(facts.labels))
+    n_owned = facts.counts_of(facts.owned)
+    shares, T = facts.shares, facts.transitions
+    table = []
+    for c, name in enumerate(facts.classes):
+        own = int(facts.task.own[c])
+        marked = float(shares @ T[:, own]) if own >= 0 else 0.0
+        table.append(
+            {
+                "class": plain(name),
+                "expected": None if facts.expected is None else float(facts.expected[c]),
+                "among_labels": float(rows[own] / n_owned) if own >= 0 else None,
+                "rows_labelled": float(rows[own]) if own >= 0 else None,
+                "estimated": float(shares[c]),
+                "lower": float(facts.balance_lower[c]),
+                "upper": float(facts.balance_upper[c]),
+                "labelled": 1.0 - float(T[c, 0]) if facts.task.has_unlabelled else 1.0,
+                "precision": float(shares[c] * T[c, own]) / marked if marked > 0 else None,
+                "recall": float(T[c, own]) if own >= 0 else None,
+            }
+        )
+    return table
+
+
+def _review(
+    facts: Facts, names: Sequence[str], images: Sequence[Any] | None, n_review: int
+) -> dict[str, Any]:
+    question, score, order, scores = _ranked(facts)
+    proba = facts.conditional
+    listing = []
+    for i in order[:n_review].tolist():
+        best = np.argsort(-proba[i], kind="stable")[:NAMED]
+        image = None if images is None else images[i]
+        listing.append(
+            {
+                "row": names[i],
+                "given": plain(facts.labels[facts.codes[i]]),
+                "suggested": plain(facts.classes[best[0]]),
+                "score": float(scores[i]),
+                "classes": [
+                    {"class": plain(facts.classes[c]), "proba": float(proba[i, c])}
+                    for k, c in enumerate(best)
+                    if k == 0 or proba[i, c] >= _MATTERS
+                ],
+                "thumbnail": None if image is None else data_uri(image, i),
+            }
+        )
+    return {"question": question, "score": score, "total": len(order), "rows": listing}
+
+
+def _ranked(facts: Facts) -> tuple[str, str, IntArray, FloatArray]:
+    """What to look at, what ranks it, rows from the first on, and the score of every row, (N,)."""
+    doubtful = facts.owned & (facts.p_wrong >= 0.5)
+    if doubtful.any() or facts.kind in ("noisy", "supervised"):
+        question = "Labels that are more likely wrong than right, the worst first."
+        return question, "p(wrong)", _order(facts.p_wrong, doubtful), facts.p_wrong
+    if facts.kind == "one-sided":
+        positive = np.where(facts.task.own >= 0, facts.conditional, 0.0).sum(axis=1)
+        unlabelled = ~facts.labelled & (positive >= 0.5)
+        question = "Unlabelled rows that look like a labelled class, the surest first."
+        return question, "p(positive)", _order(positive, unlabelled), positive
+    unsure = 1.0 - facts.conditional.max(axis=1)
+    among = facts.labelled if facts.kind == "complementary" else ~facts.labelled
+    question = "Rows whose class is least sure, where a label would help most."
+    return question, "p(other class)", _order(unsure, among), unsure
+
+
+def _order(score: FloatArray, among: FloatArray | Any) -> IntArray:
+    order = np.argsort(-score, kind="stable")
+    return np.asarray(order[among[order]])
+
+
+def _reproduce(
+    clf: DecouplingClassifier,
+    settings: Mapping[str, Any] | None,
+    data_hash: str | None,
+    commands: Sequence[str],
+) -> dict[str, Any]:
+    options = {name: _repr(value) for name, value in clf.get_params(deep=False).items()}
+    for name, value in (settings or {}).items():
+        options[str(name)] = value if isinstance(value, str) else _repr(value)
+    python = (
+        "from decoupling import DecouplingClassifier\n\n"
+        f"clf = {_call(clf)}\n"
+        'clf.fit(X, y)\nclf.report().save("report.html")'
+    )
+    packages = {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
+    return {
+        "settings": options,
+        "seed": _repr(clf.random_state),
+        "versions": packages,
+        "data_hash": data_hash,
+        "commands": [str(text) for text in commands] or [python],
+    }
+
+
+def _call(clf: DecouplingClassifier) -> str:
+    """The constructor with the options that are not the defaults."""
+    defaults = {name: p.default for name, p in signature(type(clf)).parameters.items()}
+    options = [
+        f"    {name}={_repr(value)},\n"
+        for name, value in clf.get_params(deep=False).items()
+        if repr(value) != repr(defaults[name])
+    ]
+    inside = "\n" + "".join(options) if options else ""
+    return f"{type(clf).__name__}({inside})"
+
+
+def _repr(value: Any) -> str:
+    """On one line, and without addresses, which differ from run to run."""
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(repr(value).split()))
+
+
+def _rounded(value: Any, key: str = "") -> Any:
+    """Numbers with the digits that count; the bound has its own."""
+    if isinstance(value, dict):
+        return {name: _rounded(entry, name) for name, entry in value.items()}
+    if isinstance(value, list):
+        return value if key == "elbo" else [_rounded(entry, key) for entry in value]
+    if isinstance(value, float):
+        return round(value, _DIGITS) + 0.0  # no negative zero
+    return value

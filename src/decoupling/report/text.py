@@ -1,0 +1,110 @@
+"""Numbers and names as people read them; a name cannot steer the page or the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Final
+
+# Letters of a name within a sentence.
+LETTERS: Final = 40
+# A list names this many, and counts the rest.
+SHOWN: Final = 5
+
+
+def visible(text: object) -> str:
+    r"""Text in which control, direction and other invisible characters are written as escapes.
+
+    Examples
+    --------
+    >>> print(visible("cat\n\x1b[31m\u202e"))
+    cat\n\x1b[31m\u202e
+    """
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(text)
+    )
+
+
+def short(text: object, letters: int = LETTERS) -> str:
+    """The same, cut to so many letters.
+
+    Examples
+    --------
+    >>> short("abcdef", 4)
+    'abc…'
+    """
+    shown = visible(text)
+    return shown if len(shown) <= letters else shown[: letters - 1] + "…"
+
+
+def quoted(name: object) -> str:
+    """A name within a sentence."""
+    return f"“{short(name)}”"
+
+
+def listed(names: Sequence[object]) -> str:
+    """The first few names, and how many more there are.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"])
+    '“a”, “b” and “c”'
+    """
+    shown, rest = [quoted(name) for name in names[:SHOWN]], len(names) - SHOWN
+    if rest > 0:
+        shown.append(f"{rest} more")
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def percent(share: float) -> str:
+    """A share with two digits that count, and no more.
+
+    Examples
+    --------
+    >>> [percent(share) for share in (0.314, 0.0214, 0.0002, 0.0, 0.9996, 1.0)]
+    ['31%', '2.1%', '<0.1%', '0%', '>99.9%', '100%']
+    """
+    if 0 < share < 0.0005:
+        return "<0.1%"
+    if 0.9995 <= share < 1:
+        return ">99.9%"
+    digits = 1 if 0 < share < 0.0995 or 0.9905 < share < 1 else 0
+    return f"{share * 100:.{digits}f}%"
+
+
+def interval(lower: float, upper: float) -> str:
+    """Ends of an interval of shares.
+
+    Examples
+    --------
+    >>> interval(0.281, 0.339)
+    '28–34%'
+    """
+    low, high = percent(lower), percent(upper)
+    return low if low == high else f"{low.removesuffix('%')}–{high}"
+
+
+def count(n: float) -> str:
+    """A number of rows, with commas; weighted ones are rounded.
+
+    Examples
+    --------
+    >>> count(12345.4)
+    '12,345'
+    """
+    return f"{n:,.0f}"
+
+
+def rows(n: float) -> str:
+    """So many rows.
+
+    Examples
+    --------
+    >>> rows(1), rows(1200)
+    ('1 row', '1,200 rows')
+    """
+    return f"{count(n)} {'row' if round(n) == 1 else 'rows'}"
+
+
+def plain(name: Hashable) -> str | None:
+    """A name for JSON: as text; unlabelled stays None."""
+    return None if name is None else str(name)

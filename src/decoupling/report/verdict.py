@@ -1,0 +1,176 @@
+"""The finding in words, fitted to what the labels can tell."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from decoupling._typing import BoolArray
+from decoupling.report.facts import Facts
+from decoupling.report.text import count, interval, listed, percent, quoted, rows
+
+# The share of the expected errors that a list of rows to mend is measured by.
+MENDED: Final = 0.8
+# A class this probable counts as sure.
+SURE: Final = 0.9
+# Fewer wrong labels than this are none to speak of.
+_HARDLY: Final = 0.005
+
+
+def finding_of(facts: Facts) -> dict[str, Any]:
+    """The numbers behind the verdict; what does not apply is None."""
+    finding: dict[str, Any] = {
+        "kind": facts.kind,
+        "wrong_labels": None,
+        "unlabelled": None,
+        "positives": None,
+    }
+    if not facts.task.clean and facts.owned.any():
+        finding["wrong_labels"] = _wrong_labels(facts)
+    if facts.task.has_unlabelled and not facts.labelled.all():
+        finding["unlabelled"] = _unlabelled(facts, ~facts.labelled)
+        if facts.kind == "one-sided":
+            finding["positives"] = _positives(facts)
+    elif facts.kind == "complementary":
+        finding["unlabelled"] = _unlabelled(facts, facts.labelled)
+    return finding
+
+
+def _wrong_labels(facts: Facts) -> dict[str, Any]:
+    share, lower, upper = facts.wrong_share()
+    counts = np.where(facts.wrong_pairs(), facts.expected_counts(), 0.0)
+    c, s = np.unravel_index(counts.argmax(), counts.shape)
+    return {
+        "share": share,
+        "lower": lower,
+        "upper": upper,
+        "expected": share * facts.counts_of(facts.owned),
+        "doubtful": int((facts.owned & (facts.p_wrong >= 0.5)).sum()),
+        "rows_to_mend": facts.rows_to_mend(MENDED),
+        "commonest": {
+            "class": str(facts.classes[c]),
+            "label": str(facts.labels[s]),
+            "share_of_errors": float(counts[c, s] / max(counts.sum(), 1e-300)),
+        },
+    }
+
+
+def _unlabelled(facts: Facts, these: BoolArray) -> dict[str, Any]:
+    best = facts.conditional[these].max(axis=1)
+    weight = facts.weight[these]
+    return {
+        "rows": float(weight.sum()),
+        "sure": float(weight @ (best >= SURE) / weight.sum()),
+        "expected_right": float(weight @ best / weight.sum()),
+    }
+
+
+def _positives(facts: Facts) -> dict[str, Any]:
+    """Share of the labelled classes among the unlabelled rows, and the rate of labelling."""
+    unlabelled, never = ~facts.labelled, facts.task.own < 0
+    weight = facts.weight[unlabelled]
+    by_class = weight @ facts.conditional[unlabelled] / weight.sum()
+    share = float(by_class[~never].sum())
+    lower = upper = None
+    if never.sum() == 1:
+        n, n_labelled = float(facts.weight.sum()), facts.counts_of(facts.labelled)
+        ends = [
+            (n * float(1.0 - of_negative[never][0]) - n_labelled) / float(weight.sum())
+            for of_negative in (facts.balance_upper, facts.balance_lower)
+        ]
+        lower, upper = max(ends[0], 0.0), min(ends[1], 1.0)
+    rates = [
+        {
+            "class": str(facts.classes[c]),
+            "rate": float(1.0 - facts.transitions[c, 0]),
+            "lower": float(1.0 - facts.upper[c, 0]),
+            "upper": float(1.0 - facts.lower[c, 0]),
+            "among_unlabelled": float(by_class[c]),
+        }
+        for c in np.flatnonzero(~never)
+    ]
+    return {"share": share, "lower": lower, "upper": upper, "classes": rates}
+
+
+def words_of(facts: Facts, finding: dict[str, Any]) -> tuple[str, list[str]]:
+    """A headline, and sentences that say more."""
+    sentences = [
+        *_on_positives(finding["positives"], finding["unlabelled"]),
+        *_on_wrong_labels(finding["wrong_labels"]),
+        *_on_unlabelled(finding["unlabelled"], facts),
+    ]
+    if not sentences:
+        sentences = [
+            f"All {rows(facts.weight.sum())} have a label, and every label is taken as right.",
+            'There is nothing to correct. If labels may be wrong, fit with task="noisy".',
+        ]
+    return sentences[0], sentences[1:]
+
+
+def _on_wrong_labels(wrong: dict[str, Any] | None) -> list[str]:
+    if wrong is None:
+        return []
+    span = interval(wrong["lower"], wrong["upper"])
+    if wrong["share"] < _HARDLY:
+        return [f"Hardly any label looks wrong: {percent(wrong['share'])} of them ({span})."]
+    sentences = [f"About {percent(wrong['share'])} ({span}) of the labels look wrong."]
+    pair = wrong["commonest"]
+    confusion = f"{quoted(pair['class'])} marked {quoted(pair['label'])}"
+    share = percent(pair["share_of_errors"])
+    if pair["share_of_errors"] >= 0.5:
+        sentences.append(f"Most of these ({share}) are {confusion}.")
+    else:
+        sentences.append(f"The commonest mistake is {confusion}, {share} of them.")
+    sentences.append(
+        f"Correcting {rows(wrong['rows_to_mend'])} would mend {percent(MENDED)} of the expected "
+        "errors."
+    )
+    return sentences
+
+
+def _on_positives(positives: dict[str, Any] | None, unlabelled: dict[str, Any] | None) -> list[str]:
+    if positives is None or unlabelled is None:
+        return []
+    classes, share = positives["classes"], percent(positives["share"])
+    span = ""
+    if positives["lower"] is not None:
+        span = f" ({interval(positives['lower'], positives['upper'])})"
+    if len(classes) == 1:
+        (only,) = classes
+        return [
+            f"About {share}{span} of the {count(unlabelled['rows'])} unlabelled rows are "
+            f"{quoted(only['class'])}.",
+            f"Of all rows that are, about {percent(only['rate'])} "
+            f"({interval(only['lower'], only['upper'])}) were labelled.",
+        ]
+    most = max(classes, key=lambda entry: float(entry["among_unlabelled"]))
+    return [
+        f"About {share}{span} of the {count(unlabelled['rows'])} unlabelled rows belong to a class "
+        "that is labelled now and then.",
+        f"Most of these are {quoted(most['class'])}: {percent(most['among_unlabelled'])} of the "
+        "unlabelled rows.",
+    ]
+
+
+def _on_unlabelled(unlabelled: dict[str, Any] | None, facts: Facts) -> list[str]:
+    if unlabelled is None:
+        return []
+    n, sure = unlabelled["rows"], percent(unlabelled["sure"])
+    right = f"about {percent(unlabelled['expected_right'])} of them are expected to be right"
+    if facts.kind == "complementary":
+        return [
+            f"The {rows(n)} whose label says what they are not have a class now; {right}.",
+            f"For {sure} of them it has a probability of {SURE} or more.",
+        ]
+    if facts.kind != "semi-supervised":
+        return [f"All {count(n)} unlabelled rows have a class now; {right}."]
+    top = np.bincount(facts.suggested[~facts.labelled], minlength=len(facts.classes))
+    names = [facts.classes[c] for c in np.argsort(-top, kind="stable")[:3] if top[c]]
+    return [
+        f"All {count(n)} unlabelled rows have a class now; {right}.",
+        f"For {sure} of them the class has a probability of {SURE} or more.",
+        f"The class given most often is {quoted(names[0])}."
+        if len(names) == 1
+        else f"The classes given most often are {listed(names)}.",
+    ]

@@ -1,0 +1,164 @@
+"""The dictionary behind the report."""
+
+import json
+import math
+import re
+
+import numpy as np
+import pytest
+from flowers import HOSTILE, NAMES, fit, irises
+
+from decoupling.report.content import SCHEMA, report_content
+
+SECTIONS = ["schema", "title", "task", "verdict", "numbers", "transitions", "classes", "review"]
+SECTIONS += ["changes", "diagnostics", "reproduce"]
+
+
+def floats(value):
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return [number for entry in value for number in floats(entry)]
+    return [value] if isinstance(value, float) else []
+
+
+def test_json_can_hold_it(kind):
+    content = report_content(kind[1])
+    assert list(content) == SECTIONS
+    assert content["schema"] == SCHEMA
+    assert json.loads(json.dumps(content, allow_nan=False)) == content
+    assert all(math.isfinite(number) for number in floats(content))
+
+
+def test_it_depends_on_nothing_else():
+    X, given, truth = irises()
+    reports = [
+        json.dumps(report_content(fit(X, given), true_classes=truth, data_hash="ab"))
+        for _ in range(2)
+    ]
+    assert reports[0] == reports[1]
+    assert not re.search(r"0x[0-9a-f]{6}|/tmp|/home|20\d\d-\d\d", reports[0])
+
+
+def test_transitions_are_those_of_the_classifier(noisy):
+    content = report_content(noisy)["transitions"]
+    np.testing.assert_allclose(content["mean"], noisy.transitions_, atol=1e-6)
+    np.testing.assert_allclose(content["upper"], noisy.transition_interval(0.9)[1], atol=1e-6)
+    assert content["classes"] == content["labels"] == NAMES.tolist()
+    assert [pair["rows"] for pair in content["worst"]] == sorted(
+        (pair["rows"] for pair in content["worst"]), reverse=True
+    )
+    assert all(pair["class"] != pair["label"] for pair in content["worst"])
+
+
+def test_quality_of_labels_by_hand(noisy):
+    T, shares = noisy.transitions_, noisy.label_conditional_proba_.mean(axis=0)
+    for c, entry in enumerate(report_content(noisy)["classes"]):
+        assert entry["recall"] == pytest.approx(T[c, c], abs=1e-6)
+        precision = shares[c] * T[c, c] / (shares @ T[:, c])
+        assert entry["precision"] == pytest.approx(precision, abs=1e-6)
+        assert entry["lower"] <= entry["estimated"] <= entry["upper"]
+        assert entry["expected"] is None
+
+
+def test_a_class_without_a_label_has_no_quality(one_sided):
+    other = report_content(one_sided)["classes"][0]
+    assert other["class"] == "other"
+    assert other["precision"] is other["recall"] is other["among_labels"] is None
+    assert other["labelled"] == 0
+
+
+def test_rows_to_review_are_the_issues(noisy):
+    review = report_content(noisy, n_review=10)["review"]
+    issues = noisy.label_issues()
+    assert review["total"] == len(issues)
+    assert {row["row"] for row in review["rows"]} <= {str(row) for row in issues.row}
+    scores = [row["score"] for row in review["rows"]]
+    np.testing.assert_allclose(scores, issues.p_wrong[:10], atol=1e-6)
+    assert review["rows"][0]["classes"][0]["class"] == review["rows"][0]["suggested"]
+    assert all(row["thumbnail"] is None for row in review["rows"])
+
+
+def test_rows_of_other_tasks(one_sided, semi_supervised):
+    review = report_content(one_sided)["review"]
+    assert review["score"] == "p(positive)"
+    assert {row["given"] for row in review["rows"]} == {None}
+    assert {row["suggested"] for row in review["rows"]} == {"setosa"}
+    review = report_content(semi_supervised)["review"]
+    assert review["score"] == "p(other class)"
+    assert review["rows"][0]["score"] >= review["rows"][-1]["score"]
+
+
+def test_names_titles_and_hashes(noisy):
+    names = [f"flower {i}" for i in range(150)]
+    content = report_content(
+        noisy,
+        row_names=names,
+        title="Flowers",
+        task_description="Two botanists.",
+        settings={"label": "species", "seed": 3},
+        data_hash="cafe",
+        warnings=["Beware."],
+        commands=["decoupling run flowers.csv"],
+    )
+    assert content["title"] == "Flowers"
+    assert content["task"]["description"] == "Two botanists."
+    assert content["review"]["rows"][0]["row"].startswith("flower ")
+    assert content["review"]["key"] == content["reproduce"]["data_hash"] == "cafe"
+    assert content["reproduce"]["settings"]["label"] == "species"
+    assert content["reproduce"]["settings"]["seed"] == "3"
+    assert content["reproduce"]["commands"] == ["decoupling run flowers.csv"]
+    assert content["diagnostics"]["warnings"] == ["Beware."]
+
+
+def test_without_a_hash_labels_and_names_are_the_key(noisy):
+    keys = {report_content(noisy, row_names=names)["review"]["key"] for names in (None, range(150))}
+    other = report_content(noisy, row_names=range(1, 151))["review"]["key"]
+    assert len(keys) == 1
+    assert other not in keys
+
+
+def test_the_call_can_be_run(noisy):
+    (command,) = report_content(noisy)["reproduce"]["commands"]
+    assert "task='class-conditional-noise'," in command
+    assert "evidence" not in command  # a default
+    compile(command, "command", "exec")
+
+
+def test_thumbnails(noisy):
+    images = [None, *np.arange(149 * 4).reshape(149, 2, 2)]
+    rows = report_content(noisy, thumbnails=images)["review"]["rows"]
+    assert rows[0]["thumbnail"].startswith("data:image/png;base64,")
+
+
+def test_weights_count_as_rows():
+    X, given, _ = irises()
+    content = report_content(fit(X, given).fit(X, given, sample_weight=np.full(150, 2.0)))
+    assert content["numbers"][0]["value"] == "300"
+
+
+def test_numbers_as_labels():
+    X, given, truth = irises(np.array([10, 20, 30]))
+    content = report_content(fit(X, given.astype(int)), true_classes=truth.astype(int))
+    assert content["transitions"]["classes"] == ["10", "20", "30"]
+    assert content["changes"]["truth"]["right_after"] > 0.9
+
+
+def test_hostile_names_stay_as_they_are(hostile):
+    assert sorted(report_content(hostile)["transitions"]["classes"]) == sorted(HOSTILE)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_review": -1}, "n_review must be an integer, at least 0"),
+        ({"n_review": 501}, "n_review must be at most 500"),
+        ({"row_names": ["a"]}, "row_names must have one name per row, 150; got 1"),
+        ({"row_names": ["a"] * 150}, r"'a' is the name of several rows \(149 repeated in all\)"),
+        ({"thumbnails": [None]}, "thumbnails must have one entry per row, 150; got 1"),
+        ({"true_classes": ["a"] * 150}, "true_classes"),
+    ],
+)
+def test_bad_input(noisy, options, message):
+    with pytest.raises(ValueError, match=message):
+        report_content(noisy, **options)

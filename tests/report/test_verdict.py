@@ -1,0 +1,73 @@
+"""The finding in words."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from flowers import fit, irises
+
+from decoupling.report.facts import read_facts
+from decoupling.report.verdict import finding_of, words_of
+
+
+def said(clf):
+    facts = read_facts(clf)
+    headline, sentences = words_of(facts, finding_of(facts))
+    return " ".join([headline, *sentences])
+
+
+def test_wrong_labels(noisy):
+    text = said(noisy)
+    assert text.startswith("About 18% (12–23%) of the labels look wrong. The commonest mistake is")
+    assert "Correcting 24 rows would mend 80% of the expected errors." in text
+
+
+def test_one_mistake_that_is_most_of_them(noisy):
+    facts = read_facts(noisy)
+    finding = finding_of(facts)
+    finding["wrong_labels"]["commonest"]["share_of_errors"] = 0.7
+    assert "Most of these (70%) are “versicolor” marked “virginica”." in words_of(facts, finding)[1]
+
+
+def test_hardly_any_wrong_label(noisy):
+    facts = dataclasses.replace(read_facts(noisy), p_wrong=np.full(150, 1e-3))
+    assert words_of(facts, finding_of(facts))[0].startswith("Hardly any label looks wrong: 0.1%")
+
+
+def test_one_sided(one_sided):
+    text = said(one_sided)
+    assert "of the 116 unlabelled rows are “setosa”. Of all rows that are, about" in text
+    positives = finding_of(read_facts(one_sided))["positives"]
+    true = 16 / 116  # 50 irises are setosa, 34 of them labelled
+    assert positives["lower"] < true < positives["upper"]
+    assert positives["lower"] < positives["share"] < positives["upper"]
+
+
+def test_several_positive_classes():
+    X, _, truth = irises()
+    labelled = (truth != "virginica") & (np.random.default_rng(1).random(150) < 0.8)
+    clf = fit(X, np.where(labelled, truth, None), task="multi-positive-unlabelled")
+    assert "belong to a class that is labelled now and then. Most of these are “" in said(clf)
+
+
+def test_semi_supervised(semi_supervised):
+    text = said(semi_supervised)
+    assert text.startswith("All 48 unlabelled rows have a class now; about 87% of them are")
+    assert "The classes given most often are “versicolor”" in text
+
+
+def test_complementary(complementary):
+    assert said(complementary).startswith("The 150 rows whose label says what they are not have a")
+
+
+def test_supervised(supervised):
+    assert said(supervised).startswith("All 150 rows have a label, and every label is taken as")
+
+
+@pytest.mark.parametrize("missing", [0.3])
+def test_noisy_and_missing(missing):
+    X, given, _ = irises()
+    given[np.random.default_rng(5).random(150) < missing] = None
+    text = said(fit(X, given))
+    assert "of the labels look wrong." in text
+    assert "unlabelled rows have a class now" in text
