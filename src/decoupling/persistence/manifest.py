@@ -24,12 +24,14 @@ _MANIFEST: Final = "manifest.json"
 _VERSION: Final = re.compile(r"[0-9A-Za-z.+!-]{1,40}")
 
 
-def whole_file(holds: str, about: Mapping[str, Any], members: Mapping[str, bytes]) -> bytes:
-    """A file of these members, with the manifest that goes with them."""
+def whole_file(
+    version: str, holds: str, about: Mapping[str, Any], members: Mapping[str, bytes]
+) -> bytes:
+    """A file of these members, with the manifest that goes with them; ``version`` is ours."""
     manifest = {
         "format": FORMAT,
         "schema": SCHEMA,
-        "library_version": _version(),
+        "library_version": version,
         "holds": holds,
         "about": about,
         "members": {name: _entry(name, members[name]) for name in sorted(members)},
@@ -76,12 +78,6 @@ def parsed(name: str, data: bytes) -> Any:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{name} is not JSON: {error}.") from error
-
-
-def _version() -> str:
-    from decoupling import __version__
-
-    return __version__
 
 
 def _entry(name: str, data: bytes) -> dict[str, Any]:

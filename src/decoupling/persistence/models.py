@@ -87,12 +87,14 @@ def save(
         )
     if not isinstance(model, Posterior):
         check_is_fitted(model)
+    from decoupling import __version__  # which imports this
+
     said = checked_about(about)
     writer = Writer()
     members = {STATE: as_json(writer.tree(model)), **writer.members}
     _warn_of_lost(writer.lost)
     with written_whole(Path(path)) as part:
-        part.write_bytes(whole_file(type(model).__name__, said, members))
+        part.write_bytes(whole_file(__version__, type(model).__name__, said, members))
 
 
 def load(
