@@ -325,6 +325,10 @@ def test_another_classifier_predicts_as_one_that_was_fitted_before(path):
     model = DecouplingClassifier(other, cv="prefit", task="noisy").fit(X, y)
     again = resaved(model, path, estimator=other)
     np.testing.assert_array_equal(again.predict_proba(NEW), model.predict_proba(NEW))
+    as_it_was = load(path)
+    (member,) = as_it_was.label_model_.form.label.models
+    assert member.model is as_it_was.estimator
+    np.testing.assert_array_equal(as_it_was.predict_proba(NEW), model.predict_proba(NEW))
 
 
 def test_another_classifier_must_know_the_labels(classifier, path):
@@ -401,10 +405,11 @@ REFUSED = {
     ),
     "no schema": (of_manifest(schema="1"), "which version wrote it"),
     "a bad version": (of_manifest(library_version="\x1b[31m"), "which version wrote it"),
+    "a list": (of_manifest(holds=[]), "does not have 'holds'"),
     "something else": (of_manifest(holds="Popen"), "holds none of Posterior"),
     "a wrong kind": (of_manifest(holds="DecouplingClassifier"), "not describe a Decoupling"),
-    "no about": (of_manifest(about=None), "incomplete"),
-    "no members": (of_manifest(members=[]), "incomplete"),
+    "no about": (of_manifest(about=None), "does not have 'about'"),
+    "no members": (of_manifest(members=[]), "does not have 'members'"),
     "no manifest": (
         lambda members: members.update({"manifest.json": None}),
         "not a file of decoupling.save",

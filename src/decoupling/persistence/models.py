@@ -1,14 +1,7 @@
-"""Save a model in one file, and load it again, without pickle.
-
-The file is a zip of ``manifest.json``, which says what it holds and has the SHA-256 of everything
-else; ``state.json``, the records; ``arrays/*.npy``; and ``models/*.skops``, the classifiers.
-"""
+"""Save a model in one file, and load it again, without pickle."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -28,21 +21,23 @@ from decoupling.cross_fitting import Ensemble, Renamed
 from decoupling.inference.posterior import Posterior
 from decoupling.label_model import prefit_form
 from decoupling.labels import encode_labels
-from decoupling.persistence.archive import array_kind, array_of, packed, unpacked
+from decoupling.persistence.archive import array_of
 from decoupling.persistence.estimators import NotKept, built, type_name
+from decoupling.persistence.manifest import (
+    ARRAY,
+    MODEL,
+    STATE,
+    as_json,
+    checked_about,
+    parsed,
+    read_file,
+    whole_file,
+)
 from decoupling.persistence.records import Reader, Writer
 from decoupling.self_training.classifier import SetredClassifier
 
 Model: TypeAlias = Posterior | DecouplingClassifier | SetredClassifier
 
-FORMAT: Final = "decoupling model"
-# Raised when a file can no longer be read by versions before; these then say so.
-SCHEMA: Final = 1
-_MANIFEST: Final = "manifest.json"
-_STATE: Final = "state.json"
-_ARRAY: Final = re.compile(r"arrays/[0-9]{6,9}\.npy")
-_MODEL: Final = re.compile(r"models/[0-9]{6,9}\.skops")
-_VERSION: Final = re.compile(r"[0-9A-Za-z.+!-]{1,40}")
 _HOLDS: Final = {
     kind.__name__: kind for kind in (Posterior, DecouplingClassifier, SetredClassifier)
 }
@@ -92,20 +87,14 @@ def save(
         )
     if not isinstance(model, Posterior):
         check_is_fitted(model)
+    from decoupling import __version__  # which imports this
+
+    said = checked_about(about)
     writer = Writer()
-    state = _json(writer.tree(model))
-    members = {_STATE: state, **writer.members}
+    members = {STATE: as_json(writer.tree(model)), **writer.members}
     _warn_of_lost(writer.lost)
-    manifest = {
-        "format": FORMAT,
-        "schema": SCHEMA,
-        "library_version": _version(),
-        "holds": type(model).__name__,
-        "about": _checked_about(about),
-        "members": {name: _entry(name, members[name]) for name in sorted(members)},
-    }
     with written_whole(Path(path)) as part:
-        part.write_bytes(packed({_MANIFEST: _json(manifest), **members}))
+        part.write_bytes(whole_file(__version__, type(model).__name__, said, members))
 
 
 def load(
@@ -142,17 +131,36 @@ def load(
     ValueError
         If the file is not one of `save`, was altered, was made by a later version, or has types in
         it that are not trusted.
+
+    Notes
+    -----
+    Fitted classifiers belong to the version of scikit-learn that they were fitted with, which
+    warns if it reads those of another one. All else is read by every later version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from decoupling import DecouplingClassifier, load, save
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = DecouplingClassifier(noise=0.1, rounds=0, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(clf, f"{folder}/iris.decoupling", about={"columns": 4})
+    ...     again = load(f"{folder}/iris.decoupling")
+    >>> bool((again.predict_proba(X) == clf.predict_proba(X)).all())
+    True
     """
-    manifest, members = _read(path)
-    models = [name for name in members if _MODEL.fullmatch(name)]
+    data = Path(path).read_bytes()
     with _naming(path):
+        manifest, members = read_file(data)
+        models = [name for name in members if MODEL.fullmatch(name)]
         found: Iterable[Any] = [NotKept("classifier")] * len(models)
         if estimator is None and models:
             names = (trusted,) if isinstance(trusted, str | type) else tuple(trusted)
             found = built([members[name] for name in models], names)
-        arrays = {name: array_of(members[name]) for name in members if _ARRAY.fullmatch(name)}
+        arrays = {name: array_of(members[name]) for name in members if ARRAY.fullmatch(name)}
         reader = Reader(arrays, dict(zip(models, found, strict=True)))
-        model = _rebuilt(reader, members[_STATE], _HOLDS[manifest["holds"]])
+        model = _rebuilt(reader, members[STATE], manifest["holds"])
     return model if estimator is None else _predicting_with(model, estimator)
 
 
@@ -162,37 +170,21 @@ def describe(path: str | PathLike[str]) -> dict[str, Any]:
     Nothing is built. The manifest has ``format``, ``schema``, ``library_version``, ``holds`` (the
     type of the model), ``about``, and ``members``: for each its ``sha256``, its ``size`` in bytes,
     and ``dtype`` and ``shape`` of an array.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from decoupling import TransitionPrior, infer, save
+    >>> posterior = infer([[0.8, 0.2]], TransitionPrior.noisy(["cat", "dog"]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(posterior, f"{folder}/a.decoupling", about={"source": "animals.csv"})
+    ...     manifest = describe(f"{folder}/a.decoupling")
+    >>> manifest["holds"], manifest["about"]
+    ('Posterior', {'source': 'animals.csv'})
     """
-    return _read(path)[0]
-
-
-def _json(tree: Any) -> bytes:
-    return json.dumps(tree, allow_nan=False, separators=(",", ":")).encode()
-
-
-def _version() -> str:
-    from decoupling import __version__
-
-    return __version__
-
-
-def _checked_about(about: Mapping[str, Any] | None) -> dict[str, Any]:
-    if about is None:
-        return {}
-    try:
-        again = json.loads(_json(dict(about)))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"about must be a mapping of what JSON can say; {error}.") from error
-    return dict(again)
-
-
-def _entry(name: str, data: bytes) -> dict[str, Any]:
-    """What the manifest says of a member."""
-    entry: dict[str, Any] = {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
-    if _ARRAY.fullmatch(name):
-        dtype, shape = array_kind(data)
-        entry |= {"dtype": dtype, "shape": list(shape)}
-    return entry
+    data = Path(path).read_bytes()
+    with _naming(path):
+        return read_file(data)[0]
 
 
 def _warn_of_lost(lost: list[str]) -> None:
@@ -217,67 +209,17 @@ def _naming(path: str | PathLike[str]) -> Iterator[None]:
         raise ValueError(f"{path} cannot be loaded. {error}") from error
 
 
-def _read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Manifest and members, all of them checked."""
-    data = Path(path).read_bytes()
-    with _naming(path):
-        members = unpacked(data)
-        if _MANIFEST not in members:
-            raise ValueError(f"It has no {_MANIFEST}: it is not a file of decoupling.save.")
-        manifest = _parsed(_MANIFEST, members.pop(_MANIFEST))
-        _check_manifest(manifest)
-        _check_members(manifest["members"], members)
-    return manifest, members
-
-
-def _parsed(name: str, data: bytes) -> Any:
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{name} is not JSON: {error}.") from error
-
-
-def _check_manifest(manifest: Any) -> None:
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise ValueError(f"Its format is not {FORMAT!r}: it is not a file of decoupling.save.")
-    schema, version = manifest.get("schema"), manifest.get("library_version")
-    if type(schema) is not int or schema < 1 or not isinstance(version, str):
-        raise ValueError(f"{_MANIFEST} does not say which version wrote it.")
-    if not _VERSION.fullmatch(version):
-        raise ValueError(f"{_MANIFEST} does not say which version wrote it.")
-    if schema > SCHEMA:
-        raise ValueError(
-            f"Its schema is {schema}, and this version reads up to {SCHEMA}: upgrade to "
-            f"decoupling >= {version}."
-        )
-    if manifest.get("holds") not in _HOLDS:
+def _rebuilt(reader: Reader, state: bytes, holds: str) -> Any:
+    if holds not in _HOLDS:
         raise ValueError(f"It holds none of {', '.join(_HOLDS)}.")
-    if not isinstance(manifest.get("about"), dict) or not isinstance(manifest.get("members"), dict):
-        raise ValueError(f"{_MANIFEST} is incomplete.")
-
-
-def _check_members(listed: dict[str, Any], members: dict[str, bytes]) -> None:
-    wrong = sorted(set(listed) ^ set(members))
-    if wrong:
-        raise ValueError(f"{_MANIFEST} and the file differ in the members {wrong[:5]}.")
-    if _STATE not in members:
-        raise ValueError(f"It has no {_STATE}.")
-    for name, data in members.items():
-        if not (name == _STATE or _ARRAY.fullmatch(name) or _MODEL.fullmatch(name)):
-            raise ValueError(f"Nothing is known of the member {name!r}.")
-        if listed[name] != _entry(name, data):
-            raise ValueError(f"Member {name} is not what {_MANIFEST} says: it was altered.")
-
-
-def _rebuilt(reader: Reader, state: bytes, holds: type) -> Any:
-    tree = _parsed(_STATE, state)
+    tree = parsed(STATE, state)
     try:
-        model = reader.value(tree, holds)
+        model = reader.value(tree, _HOLDS[holds])
         for array, expected in _shapes(model):
             if array.shape != expected:
                 raise ValueError(f"an array of shape {array.shape} where {expected} should be")
     except Exception as error:  # records check themselves, each in its own way
-        raise ValueError(f"{_STATE} does not describe a {holds.__name__}: {error!r}.") from error
+        raise ValueError(f"{STATE} does not describe a {holds}: {error!r}.") from error
     return model
 
 
