@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from html import escape
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ __all__ = ["ShowsTransitions", "transition_table"]
 SHOWN: Final = 10
 LEVEL: Final = 0.9
 # Blue (Okabe and Ito), thin enough for black and for white text.
-_SHADE: Final = "background-color: rgba(0, 114, 178, {:.2f})"
+_CELL: Final = "text-align: center; background-color: rgba(0, 114, 178, {:.2f})"
 
 
 class ShowsTransitions:
@@ -58,8 +58,8 @@ def transition_table(posterior: Posterior) -> str:
     )
     caption = f"p(label | class) with {LEVEL:.0%} intervals{_left_out(T)}"
     return (
-        f"<table><caption>{caption}</caption>"
-        f"<thead><tr><th>class</th>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        f'<div style="overflow-x: auto"><table><caption>{caption}</caption>'
+        f"<thead><tr><th>class</th>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
 
@@ -69,13 +69,10 @@ def _name(name: Hashable) -> str:
 
 def _cell(value: float, lower: float, upper: float) -> str:
     interval = "" if lower == upper else f"<br><small>{lower:.2f}–{upper:.2f}</small>"
-    return f'<td style="{_SHADE.format(0.4 * value)}">{value:.2f}{interval}</td>'
+    return f'<td style="{_CELL.format(0.4 * value)}">{value:.2f}{interval}</td>'
 
 
 def _left_out(transitions: FloatArray) -> str:
-    sizes: Sequence[tuple[int, str]] = [
-        (transitions.shape[0], "classes"),
-        (transitions.shape[1], "labels"),
-    ]
+    sizes = zip(transitions.shape, ("classes", "labels"), strict=True)
     parts = [f"{SHOWN} of {n} {what}" for n, what in sizes if n > SHOWN]
     return f"; {' and '.join(parts)}" if parts else ""

@@ -10,6 +10,9 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 from decoupling import DecouplingClassifier, LabelIssuesDisplay, label_issues
+from decoupling.dataframes import Library
+from decoupling.label_issues import rank_issues
+from decoupling.transitions import tasks
 
 NAMES = ["cat", "dog", "emu"]
 # Two rows of each class; two cats are called dogs, and one dog is called an emu.
@@ -41,6 +44,14 @@ def test_rows(posterior):
     )
     assert "2 of 3 rows" in display.ax_.get_title()
     assert_nothing_is_cut(display.figure_)
+
+
+def test_no_class_alone_is_more_probable():
+    W = np.array([[0.4, 0.3, 0.3]])
+    issues = rank_issues(tasks.noisy(NAMES), W, np.array([0]), np.array(NAMES), Library())
+    display = LabelIssuesDisplay(issues).plot()
+    assert names_of(display.ax_.yaxis) == ["cat → (unclear)"]
+    assert names_of(display.plot(kind="rows").ax_.yaxis) == ["row 0: cat → (unclear)"]
 
 
 def test_unlabelled_rows_are_shown_if_they_are_listed(posterior):

@@ -39,7 +39,7 @@ _SLANTED: Final = 12
 # Size of counts.
 _COUNTS: Final = 8.0
 # Text takes at most this share of the width and height of its cell.
-_FILLED: Final = 0.86
+_FILLED: Final = 0.8
 # Lightness, between black and white, at which both are read equally well (WCAG).
 _MIDDLE: Final = 0.179
 

@@ -106,7 +106,8 @@ class LabelIssuesDisplay:
         kind : {"pairs", "rows"}
             "pairs": number of rows for each pair of given and suggested, most errors first, which
             shows what goes wrong. "rows": the probability that its label is wrong for each row, the
-            most probably wrong first, which shows where to begin.
+            most probably wrong first, which shows where to begin. The suggestion is unclear where
+            the other classes are more probable together, but none of them alone.
         top : int
             How many pairs or rows.
         """
@@ -126,7 +127,7 @@ class LabelIssuesDisplay:
         table = replace(self.issues, _library=Library()).summary()
         shown = table[:top]
         names = zip(shown.given, shown.suggested, strict=True)
-        self.ax_ = ax = bar_axes(ax, [pair_text(*pair) for pair in names])
+        self.ax_ = ax = bar_axes(ax, [_change(*pair) for pair in names])
         if len(shown) == 0:
             return
         ax.set_xlabel("rows\n(light: suspected, dark: expected to be wrong)")
@@ -144,7 +145,7 @@ class LabelIssuesDisplay:
         issues = self.issues
         n = min(len(issues), top)
         names = zip(issues.row[:n], issues.given[:n], issues.suggested[:n], strict=True)
-        self.ax_ = ax = bar_axes(ax, [f"row {row}: {pair_text(*pair)}" for row, *pair in names])
+        self.ax_ = ax = bar_axes(ax, [f"row {row}: {_change(*pair)}" for row, *pair in names])
         if n == 0:
             return
         ax.set_xlabel("p(label is wrong)")
@@ -153,3 +154,7 @@ class LabelIssuesDisplay:
         ax.set_title(f"labels that look wrong: {number}", fontsize="medium")
         self.bars_ = ax.barh(np.arange(n), issues.p_wrong[:n], 0.6, color=BLUE)
         ax.bar_label(self.bars_, fmt="{:.3f}", padding=3, fontsize="small")
+
+
+def _change(given: object, suggested: object) -> str:
+    return pair_text(given, "(unclear)" if suggested == given else suggested)

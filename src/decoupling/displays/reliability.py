@@ -184,7 +184,7 @@ class ReliabilityDisplay:
         ax.set(xlim=(0, 1), ylim=(0, 1.02))
         ax.set_xlabel("probability of the most probable class")
         ax.set_ylabel(f"share that is right, {_LEVEL:.0%} interval")
-        legend = ax.legend(loc="upper left", fontsize="small")
+        legend = ax.legend(loc="best", fontsize="small")
         for text in legend.get_texts():
             text.set(**AS_IS)
         return self
