@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from decoupling.cli import reproduce
+from decoupling.cli import reproduce, tables
 
 app = typer.Typer(
     help="True classes behind noisy, missing or one-sided labels.",
@@ -12,4 +12,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+for command in tables.COMMANDS:
+    app.command()(command)
 app.add_typer(reproduce.app, name="reproduce")

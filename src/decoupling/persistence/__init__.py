@@ -1,5 +1,5 @@
 """Save models and load them, without pickle."""
 
-from decoupling.persistence.models import describe, load, save
+from decoupling.persistence.models import describe, load, save, untrusted_types
 
-__all__ = ["describe", "load", "save"]
+__all__ = ["describe", "load", "save", "untrusted_types"]

@@ -146,6 +146,19 @@ def _stored(data: bytes, name: str) -> bytes:
         return packed({name: archive.read(name) for name in archive.namelist()})
 
 
+def not_trusted(members: Sequence[bytes]) -> set[str]:
+    """Full names of the types in these files of skops that are not safe to build."""
+    with needs_extra("skops", "Reading the classifiers of this file"):
+        import skops.io
+    try:
+        for data in members:
+            _check_members(data)
+        reported = {name for data in members for name in skops.io.get_untrusted_types(data=data)}
+    except Exception as error:  # skops takes its description at its word
+        raise ValueError(f"A classifier in it is damaged: {error}") from error
+    return reported - TRUSTED
+
+
 def built(members: Sequence[bytes], trusted: Iterable[str | type]) -> list[Any]:
     """The objects in these files of skops.
 
@@ -154,24 +167,21 @@ def built(members: Sequence[bytes], trusted: Iterable[str | type]) -> list[Any]:
     ValueError
         If there are types that nobody trusts, before anything is built.
     """
-    with needs_extra("skops", "Reading the classifiers of this file"):
-        import skops.io
     names = {t if isinstance(t, str) else f"{t.__module__}.{t.__qualname__}" for t in trusted}
-    try:
-        for data in members:
-            _check_members(data)
-        reported = {name for data in members for name in skops.io.get_untrusted_types(data=data)}
-    except Exception as error:  # skops takes its description at its word
-        raise ValueError(f"A classifier in it is damaged: {error}") from error
-    unknown = sorted(reported - TRUSTED - names)
+    unknown = sorted(not_trusted(members) - names)
     if unknown:
         raise ValueError(
             f"It holds {len(unknown)} types that are not trusted: {', '.join(unknown)}. If you "
             f"know where the file comes from, pass trusted={unknown}. Or pass estimator=, a "
             "classifier that was fitted on the labels; those in the file are then not read."
         )
+    import skops.io
+
     try:
-        return [skops.io.loads(data, trusted=sorted(reported)) for data in members]
+        return [
+            skops.io.loads(data, trusted=skops.io.get_untrusted_types(data=data))
+            for data in members
+        ]
     except Exception as error:  # of any type that is built
         raise ValueError(
             f"A classifier in it cannot be built: {error!r}. Install what it was made with, or "

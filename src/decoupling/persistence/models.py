@@ -22,7 +22,7 @@ from decoupling.inference.posterior import Posterior
 from decoupling.label_model import prefit_form
 from decoupling.labels import encode_labels
 from decoupling.persistence.archive import array_of
-from decoupling.persistence.estimators import NotKept, built, type_name
+from decoupling.persistence.estimators import NotKept, built, not_trusted, type_name
 from decoupling.persistence.manifest import (
     ARRAY,
     MODEL,
@@ -101,7 +101,7 @@ def load(
     path: str | PathLike[str],
     *,
     estimator: Any = None,
-    trusted: Iterable[str | type] = (),
+    trusted: Iterable[str | type] | None = (),
 ) -> Any:
     """Read a model that `save` wrote. It gives the same numbers, bit by bit.
 
@@ -118,7 +118,7 @@ def load(
     trusted : names or types
         Types in the classifiers of the file to trust, by their full names, beside those of
         scikit-learn that are safe to build. Trees, forests and neighbour searches are not among
-        these: a forged one can crash the process.
+        these: a forged one can crash the process. None leaves the classifiers in the file alone.
 
     Returns
     -------
@@ -155,13 +155,21 @@ def load(
         manifest, members = read_file(data)
         models = [name for name in members if MODEL.fullmatch(name)]
         found: Iterable[Any] = [NotKept("classifier")] * len(models)
-        if estimator is None and models:
+        if estimator is None and trusted is not None and models:
             names = (trusted,) if isinstance(trusted, str | type) else tuple(trusted)
             found = built([members[name] for name in models], names)
         arrays = {name: array_of(members[name]) for name in members if ARRAY.fullmatch(name)}
         reader = Reader(arrays, dict(zip(models, found, strict=True)))
         model = _rebuilt(reader, members[STATE], manifest["holds"])
     return model if estimator is None else _predicting_with(model, estimator)
+
+
+def untrusted_types(path: str | PathLike[str]) -> list[str]:
+    """Full names of the types in a file that `load` builds only if they are named as trusted."""
+    data = Path(path).read_bytes()
+    with _naming(path):
+        _, members = read_file(data)
+        return sorted(not_trusted([members[name] for name in members if MODEL.fullmatch(name)]))
 
 
 def describe(path: str | PathLike[str]) -> dict[str, Any]:
