@@ -344,9 +344,8 @@ def apply(
         "classes.csv"
     ),
     trust: Annotated[
-        list[str] | None,
-        typer.Option(help="Type to load, if the model has one of another library."),
-    ] = None,
+        bool, typer.Option("--trust", help="Load a model of trees, if you know who made the file.")
+    ] = False,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     decimal: Decimal = None,

@@ -89,7 +89,10 @@ def solve(
     labels, decided = problem.labels, np.zeros(len(problem.labels), dtype=bool)
     if decisions is not None:
         decided = decisions.rows
-        labels = np.where(decided, decisions.classes, labels)
+        # The class that is never labelled is no label.
+        known = {label for label in labels.tolist() if label is not None}
+        classes = [name if name in known else None for name in decisions.classes.tolist()]
+        labels = np.where(decided, np.array(classes, dtype=object), labels)
     clf = DecouplingClassifier(
         _estimator(problem, settings),
         task=settings.task,
@@ -103,8 +106,8 @@ def solve(
     with collected_warnings() as texts:
         clf.fit(problem.X, labels)
     proba = clf.label_conditional_proba_.copy()
-    if decided.any():
-        proba[decided] = _certain(clf.classes_, labels[decided])
+    if decisions is not None:
+        proba[decided] = _certain(clf.classes_, decisions.classes[decided])
     return Solved(
         clf, replace(problem, labels=labels), proba, decided, texts, clf.posterior_.trace.converged
     )
@@ -129,11 +132,11 @@ def _like_labels(negative: str, labels: AnyArray) -> Any:
 
 def _certain(classes: AnyArray, names: AnyArray) -> FloatArray:
     """1 for the class of each name, (n, C)."""
-    place = {name: c for c, name in enumerate(classes.tolist())}
-    unknown = sorted({str(name) for name in names.tolist() if name not in place})
+    place = {str(name): c for c, name in enumerate(classes.tolist())}
+    unknown = sorted({str(name) for name in names.tolist()} - set(place))
     if unknown:
         raise TableError(
             f"Decisions name classes that no label has: {', '.join(unknown)}. Classes are: "
-            f"{', '.join(map(str, classes))}."
+            f"{', '.join(place)}."
         )
-    return np.eye(len(classes))[[place[name] for name in names.tolist()]]
+    return np.asarray(np.eye(len(classes))[[place[str(name)] for name in names.tolist()]])

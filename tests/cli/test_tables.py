@@ -1,0 +1,298 @@
+"""check, run, apply, report, explain, demo and info, from the outside."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+
+import numpy as np
+import pytest
+from pyarrow import parquet
+from typer.testing import CliRunner
+
+from decoupling.cli import app
+
+RUN = CliRunner()
+CLASSES = np.repeat(["ant", "bee"], 60)
+QUICK = ("--rounds", 1, "--folds", 3)
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def call(*arguments, code=0):
+    found = RUN.invoke(app, [str(argument) for argument in arguments])
+    assert found.exit_code == code, found.output
+    return found.output
+
+
+def write_table(path="insects.csv", seed=0, label="label", names=("ant", "bee"), wrong=15):
+    """120 rows of two kinds, 15 of them with a wrong label and 20 without one."""
+    rng = np.random.default_rng(seed)
+    classes = np.repeat([0, 1], 60)
+    x = 3 * classes + rng.normal(size=120)
+    labels = classes.copy()
+    labels[rng.choice(120, wrong, replace=False)] ^= 1
+    hidden = rng.random(120) < 1 / 6
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file)
+        out.writerow(["who", "size", "colour", label])
+        for k in range(120):
+            colour = ["red", "black", ""][rng.integers(3)]
+            out.writerow([f"i{k}", f"{x[k]:.3f}", colour, "" if hidden[k] else names[labels[k]]])
+    return path
+
+
+def rows_of(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_check_says_what_is_there_and_writes_nothing(tmp_path):
+    write_table()
+    output = call("check", "insects.csv", "--id", "who")
+    assert "insects.csv: 120 rows, 4 columns" in output
+    assert "guessed: delimiter ',', label column 'label'" in output
+    assert "features: 1 numbers, 1 categories" in output
+    assert [path.name for path in tmp_path.iterdir()] == ["insects.csv"]
+    found = json.loads(call("check", "insects.csv", "--id", "who", "--json"))
+    assert found["rows"] == 120
+    assert sum(found["labels"].values()) + found["unlabelled"] == 120
+
+
+def test_run_writes_all_files(tmp_path):
+    write_table()
+    output = call("run", "insects.csv", "--id", "who", *QUICK)
+    assert "of the labels look wrong" in output
+    folder = tmp_path / "insects_labels"
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "labels.csv", "model.decoupling", "probabilities.parquet", "report.html", "report.json",
+        "report.md", "run.toml", "transitions.csv",
+    ]  # fmt: skip
+    proba = parquet.read_table(folder / "probabilities.parquet").to_pydict()
+    assert proba["id"] == [f"i{k}" for k in range(120)]
+    total = np.array(proba["p(ant)"]) + np.array(proba["p(bee)"])
+    np.testing.assert_allclose(total, 1)
+    found = np.where(np.array(proba["p(ant)"]) > 0.5, "ant", "bee")
+    assert np.mean(found == CLASSES) > 0.9
+    ranked = rows_of(folder / "labels.csv")
+    assert len(ranked) == 120
+    wrong = [float(row["p_wrong"]) for row in ranked]
+    assert wrong == sorted(wrong, reverse=True)
+    assert [row["rank"] for row in ranked[:2]] == ["1", "2"]
+    assert ranked[0]["id"] == f"i{ranked[0]['row']}"
+    for row in rows_of(folder / "transitions.csv"):
+        assert float(row["lower_90%"]) <= float(row["probability"]) <= float(row["upper_90%"])
+    assert "<html" in (folder / "report.html").read_text(encoding="utf-8")
+    assert json.loads((folder / "report.json").read_text())["title"] == "insects.csv"
+    settings = tomllib.loads((folder / "run.toml").read_text())
+    assert settings["settings"]["id"] == "who"
+    assert settings["settings"]["label"] == "label"
+
+
+def test_the_same_again_from_run_toml(tmp_path):
+    write_table()
+    call("run", "insects.csv", "--id", "who", *QUICK, "--out", "once")
+    call("run", "insects.csv", "--config", "once/run.toml", "--out", "twice")
+    for name in ("labels.csv", "probabilities.parquet", "transitions.csv", "model.decoupling"):
+        assert (tmp_path / "once" / name).read_bytes() == (tmp_path / "twice" / name).read_bytes()
+    write_table(seed=1)
+    output = call("run", "insects.csv", "--config", "once/run.toml", "--out", "other")
+    assert "is not the file that" in output
+
+
+def test_apply_explain_and_report_from_the_model(tmp_path):
+    write_table()
+    call("run", "insects.csv", "--id", "who", *QUICK, "--out", "out")
+    write_table("new.csv", seed=5)
+    call("apply", "out", "new.csv", "--out", "classes.csv")
+    found = rows_of("classes.csv")
+    assert np.mean([row["class"] for row in found] == CLASSES) > 0.9
+    assert found[7]["id"] == "i7"
+    call("apply", "out", "new.csv", "--out", "classes.parquet")
+    again = parquet.read_table("classes.parquet").to_pydict()
+    assert again["class"] == [row["class"] for row in found]
+    assert "classes.csv already" in call("apply", "out", "new.csv", "--out", "classes.csv", code=2)
+    output = call("explain", "i3", "out")
+    assert "Row 3 has" in output
+    assert "p(class | label, x)" in output
+    known = json.loads(call("explain", 3, "out/model.decoupling", "--json"))
+    assert known["row"] == 3
+    assert sum(known["result"]) == pytest.approx(1)
+    call("report", "out", "--out", "more.md", "--review", 5)
+    assert "insects.csv" in (tmp_path / "more.md").read_text(encoding="utf-8")
+
+
+def test_decisions_come_back_as_clean_labels(tmp_path):
+    write_table()
+    call("run", "insects.csv", "--id", "who", *QUICK, "--out", "once")
+    first, second, third = rows_of("once/labels.csv")[:3]
+    with open("decisions.csv", "w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(["row", "given", "decision", "class"])
+        out.writerow([first["id"], first["given"], "accept", first["suggested"]])
+        out.writerow([second["id"], second["given"], "reject", second["given"]])
+        out.writerow([third["id"], third["given"], "change", third["suggested"]])
+    call("run", "insects.csv", "--id", "who", *QUICK, "--out", "twice",
+         "--decisions", "decisions.csv")  # fmt: skip
+    proba = parquet.read_table("twice/probabilities.parquet").to_pydict()
+    for row, name in ((first, first["suggested"]), (second, second["given"])):
+        assert proba[f"p({name})"][int(row["row"])] == 1.0
+    ranked = {row["id"] for row in rows_of("twice/labels.csv")}
+    assert len(ranked) == 117
+    assert not ranked & {first["id"], second["id"], third["id"]}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("i999,ant,accept,bee", "'i999' is no row"),
+        ("i1,ant,perhaps,bee", "decision must be one of accept, reject, change"),
+        ("i1,ant,change,", "no class is given"),
+        ("i1,ant,change,wasp", "name classes that no label has: wasp"),
+    ],
+)
+def test_decisions_that_cannot_be(tmp_path, line, message):
+    write_table()
+    (tmp_path / "decisions.csv").write_text(f"row,given,decision,class\n{line}\n")
+    output = call(
+        "run", "insects.csv", "--id", "who", *QUICK, "--decisions", "decisions.csv", code=2
+    )
+    assert message in output
+    assert not (tmp_path / "insects_labels").exists()
+
+
+def test_probabilities_from_elsewhere(tmp_path):
+    rng = np.random.default_rng(0)
+    positive = rng.random(300) < 0.4
+    p = np.where(positive, 0.5, 0.02)
+    labelled = rng.random(300) < p
+    with open("given.csv", "w") as file:
+        file.write("p_unlabelled,p_yes,label\n")
+        for k in range(300):
+            file.write(f"{1 - p[k]},{p[k]},{'yes' if labelled[k] else ''}\n")
+    call("run", "given.csv", "--label-proba", "p_", "--task", "positive-unlabelled",
+         "--negative", "no", "--out", "out")  # fmt: skip
+    proba = parquet.read_table("out/probabilities.parquet").to_pydict()
+    assert np.mean((np.array(proba["p(yes)"]) > 0.5) == positive) > 0.9
+    call("apply", "out", "given.csv")
+    assert len(rows_of("classes.csv")) == 300
+
+
+def test_decisions_for_the_class_that_is_never_labelled():
+    write_table(names=("", "bee"), wrong=0)
+    options = ("--task", "positive-unlabelled", "--negative", "ant", "--id", "who", *QUICK)
+    with open("decisions.csv", "w") as file:
+        file.write("row,given,decision,class\ni0,,accept,ant\ni100,,change,bee\n")
+    call("run", "insects.csv", *options, "--out", "out", "--decisions", "decisions.csv")
+    proba = parquet.read_table("out/probabilities.parquet").to_pydict()
+    assert proba["p(ant)"][0] == 1.0
+    assert proba["p(bee)"][100] == 1.0
+
+
+def test_exit_codes_json_and_force(tmp_path):
+    write_table()
+    found = json.loads(call("run", "insects.csv", *QUICK, "--out", "out", "--json"))
+    assert found["converged"] is True
+    assert len(found["files"]) == 8
+    assert "already" in call("run", "insects.csv", *QUICK, "--out", "out", code=2)
+    (tmp_path / "out" / "mine.txt").write_text("mine")
+    call("run", "insects.csv", *QUICK, "--out", "out", "--force", "--format", "csv")
+    assert (tmp_path / "out" / "mine.txt").read_text() == "mine"
+    assert "p(ant)" in rows_of("out/probabilities.csv")[0]
+    text = (tmp_path / "insects.csv").read_text().replace("label\n", "label,leak\n", 1)
+    lines = text.splitlines()
+    leaky = [lines[0]] + [f"{line},{int(k >= 60)}" for k, line in enumerate(lines[1:])]
+    clean = [line.replace("bee", "ant") if k < 60 else line for k, line in enumerate(leaky[1:])]
+    clean = [line.replace("ant", "bee") if k >= 60 else line for k, line in enumerate(clean)]
+    (tmp_path / "leaky.csv").write_text("\n".join([leaky[0], *clean]) + "\n")
+    output = call("run", "leaky.csv", "--label", "label", *QUICK, "--strict", code=1)
+    assert "Column 'leak' alone tells the label" in output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "nothing.csv"], "nothing.csv does not exist"),
+        (["run", "insects.csv", "--label", "lable"], "Did you mean 'label'"),
+        (["run", "insects.csv", "--estimator", "tree"], "estimator must be one of"),
+        (["run", "insects.csv", "--task", "guess"], "task"),
+        (["run", "insects.csv", "--format", "xls"], "--format must be parquet or csv"),
+        (["run", "insects.csv", "--config", "insects.csv"], "is no TOML file"),
+        (["apply", "nothing", "insects.csv"], "does not exist. Give the folder of a run"),
+        (["apply", "insects.csv", "insects.csv"], "insects.csv"),
+        (["explain", "0", "insects.csv"], "insects.csv"),
+        (["apply", "nothing", "insects.csv", "--out", "x.xls"], "must end in .csv or .parquet"),
+    ],
+)
+def test_bad_input_is_answered_in_a_line(tmp_path, arguments, message):
+    write_table()
+    output = call(*arguments, code=2)
+    assert "\nError:" in f"\n{output}"
+    assert message in output
+    assert "Traceback" not in output
+    assert [path.name for path in tmp_path.iterdir()] == ["insects.csv"]
+
+
+def test_names_cannot_steer_the_terminal_or_a_spreadsheet(tmp_path):
+    names = ("=cmd|' /C calc'!A0", "[red]\x1b[31m</script>")
+    write_table("a.csv", names=names)
+    output = call("run", "a.csv", "--out", "out", "--id", "who", *QUICK)
+    assert "\x1b[31m" not in output
+    cells = {row["given"] for row in rows_of("out/labels.csv")}
+    assert cells == {"'" + names[0], names[1], ""}
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "[red]\x1b" not in page
+    assert page.count("</script>") <= page.count("<script")
+
+
+def test_forests_are_applied_only_if_trusted():
+    write_table()
+    call("run", "insects.csv", "--id", "who", "--estimator", "forest", "--out", "out",
+         "--rounds", 0, "--folds", 2)  # fmt: skip
+    call("explain", 1, "out")
+    assert "--trust" in call("apply", "out", "insects.csv", code=2)
+    call("apply", "out", "insects.csv", "--trust")
+    assert np.mean([row["class"] for row in rows_of("classes.csv")] == CLASSES) > 0.9
+
+
+def test_demo(tmp_path):
+    output = call("demo")
+    assert "accuracy of the labels" in output
+    assert (tmp_path / "demo" / "report.html").exists()
+    assert "already" in call("demo", code=2)
+
+
+def test_info():
+    output = call("info")
+    assert "Python" in output
+    assert "scikit-learn" in output
+
+
+@pytest.mark.parametrize(
+    "name", ["demo", "check", "run", "apply", "report", "explain", "info", "reproduce"]
+)
+def test_help_has_an_example(name):
+    output = call(name, "--help") if name != "reproduce" else call("reproduce", "fashion", "--help")
+    assert f"decoupling {name}" in output.replace("\n", " ")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_interrupted_it_leaves_nothing_behind(tmp_path):
+    write_table()
+    line = [sys.executable, "-m", "decoupling", "run", "insects.csv", "--id", "who",
+            "--estimator", "forest"]  # fmt: skip
+    process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert b"insects.csv" in process.stdout.readline()
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert b"Nothing was written" in said
+    assert [path.name for path in tmp_path.iterdir()] == ["insects.csv"]
