@@ -17,8 +17,8 @@ help:  ## list the targets
 demo test check quality recipe balance reproduce: export OMP_NUM_THREADS := 1
 demo test check quality recipe balance reproduce: export OPENBLAS_NUM_THREADS := 1
 
-demo: $(VENV)/core.stamp  ## solve a generated problem and print before and after
-	@$(RUN) examples/four_normals.py
+demo: $(VENV)/cli.stamp  ## digits with bad labels: before and after, and a report in demo/
+	@$(VENV)/bin/decoupling demo --force
 
 test: $(VENV)/dev.stamp  ## run the tests; ARGS="-k name" picks some of them
 	$(RUN) -m pytest -n auto $(ARGS)

@@ -6,6 +6,7 @@ import json
 import platform
 import shlex
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -28,6 +29,9 @@ _FILES: Final = (
     "labels.csv", "transitions.csv", "report.html", "report.md", "report.json",
     "model.decoupling", "run.toml",
 )  # fmt: skip
+
+# The table of the demonstration.
+_DIGITS: Final = "digits.csv"
 
 File = Annotated[Path, typer.Argument(help="CSV, TSV or Parquet, also compressed with gzip.")]
 Model = Annotated[Path, typer.Argument(help="model.decoupling of a run, or its folder.")]
@@ -285,13 +289,15 @@ def _write(
     form: str,
     raw: bool,
     force: bool,
+    more: Mapping[str, Any] | None = None,
 ) -> list[Path]:
+    """Write all files at once; ``more`` are tables by the names of their files."""
     from decoupling.persistence import save
     from decoupling.run.outputs import about_model, write_tables
     from decoupling.run.settings import settings_toml
-    from decoupling.tables.writing import whole_files
+    from decoupling.tables.writing import whole_files, write_csv
 
-    names = [f"probabilities.{form}", *_FILES]
+    names = [f"probabilities.{form}", *_FILES, *(more or {})]
     with whole_files(out, names, force=force) as folder:
         write_tables(solved, folder, form=form, raw=raw)
         for suffix in ("html", "md", "json"):
@@ -300,6 +306,8 @@ def _write(
         save(solved.clf, folder / "model.decoupling", about=about)
         toml = settings_toml(replace(settings, label=solved.problem.label), name, digest)
         (folder / "run.toml").write_text(toml, encoding="utf-8")
+        for file, columns in (more or {}).items():
+            write_csv(folder / file, columns)
     return [out / each for each in names]
 
 
@@ -481,7 +489,7 @@ def demo(
     """
     import numpy as np
 
-    from decoupling.run.demo import MISSING, NOISE, covered, make_demo
+    from decoupling.run.demo import MISSING, NOISE, covered, demo_table, make_demo
     from decoupling.run.settings import Settings
 
     with plainly(_NOTHING_WRITTEN):
@@ -504,8 +512,9 @@ def demo(
             thumbnails=list(made.pictures), true_classes=made.classes,
         )  # fmt: skip
         paths = _write(
-            solved, settings, report, "digits", "", out, form="parquet", raw=False, force=force
-        )
+            solved, settings, report, "digits", "", out, form="parquet", raw=False, force=force,
+            more={_DIGITS: demo_table(made)},
+        )  # fmt: skip
         console.print(
             f"accuracy of the labels {right:.1%}  →  after decoupling "
             f"{(solved.clf.transduction_ == made.classes).mean():.1%}, on all rows\n"
@@ -513,7 +522,9 @@ def demo(
             "the truth"
         )
         written(paths)
-        console.print(f"next: open {out / 'report.html'}, or decoupling run your.csv --label LABEL")
+        console.print(
+            f"next: open {out / 'report.html'}, or decoupling run {out / _DIGITS} --label label"
+        )
 
 
 def info() -> None:

@@ -53,6 +53,15 @@ def make_demo(seed: int = 0) -> Demo:
     return Demo(problem, classes, process.mean, X.reshape(-1, 8, 8))
 
 
+def demo_table(made: Demo) -> dict[str, AnyArray | list[object]]:
+    """The same as columns of a table, so that other commands can be tried on it."""
+    pixels = made.pictures.reshape(len(made.classes), -1).astype(np.int64)
+    columns: dict[str, AnyArray | list[object]] = {
+        f"pixel {k}": pixels[:, k] for k in range(pixels.shape[1])
+    }
+    return {"label": made.problem.labels.tolist(), **columns}
+
+
 def covered(lower: FloatArray, upper: FloatArray, truth: FloatArray) -> tuple[int, int]:
     """How many intervals hold the truth, and how many there are."""
     inside = (lower <= truth) & (truth <= upper)
