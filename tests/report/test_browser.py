@@ -97,12 +97,13 @@ def decisions(page, tmp_path):
         return list(csv.DictReader(file))
 
 
-@pytest.mark.parametrize("width", [400, 1280])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_sticks_out(visit, files, width, scheme):
+def test_nothing_sticks_out(visit, files):
     for name in files:
-        page = visit(name, viewport={"width": width, "height": 900}, color_scheme=scheme)
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+        page = visit(name)
+        for width in (1280, 1061, 700, 400, 320):
+            page.set_viewport_size({"width": width, "height": 900})
+            over = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            assert over <= 0, (name, width)
 
 
 def test_it_reads_without_scripts(visit):

@@ -40,10 +40,10 @@ from decoupling._typing import FloatArray, IntArray
 from decoupling._validation import check_count
 from decoupling.report.changes import changes_of
 from decoupling.report.facts import Facts, read_facts
-from decoupling.report.text import count, interval, percent, plain
+from decoupling.report.text import count, percent, plain
 from decoupling.report.thumbnails import data_uri
 from decoupling.report.trust import stop_in_words, trust_of
-from decoupling.report.verdict import MENDED, finding_of, words_of
+from decoupling.report.verdict import MENDED, SURE, finding_of, words_of
 
 if TYPE_CHECKING:
     from decoupling.classifier import DecouplingClassifier
@@ -215,21 +215,19 @@ def _fingerprint(facts: Facts, names: Sequence[str]) -> str:
 
 
 def _numbers(facts: Facts, finding: dict[str, Any]) -> list[dict[str, str]]:
-    n, n_labelled = float(facts.weight.sum()), facts.counts_of(facts.labelled)
+    n_labelled = facts.counts_of(facts.labelled)
     numbers = [
-        ("Rows", count(n), f"{count(n_labelled)} with a label"),
+        ("Rows", count(facts.weight.sum()), f"{count(n_labelled)} with a label"),
         ("Classes", count(len(facts.classes)), f"task: {facts.task.name}"),
     ]
-    wrong, positives = finding["wrong_labels"], finding["positives"]
+    wrong, positives, open_rows = (
+        finding[key] for key in ("wrong_labels", "positives", "unlabelled")
+    )
     if wrong is not None:
-        span = interval(wrong["lower"], wrong["upper"])
+        doubtful = f"{count(wrong['doubtful'])} labels are more likely wrong than right"
         numbers += [
-            ("Wrong labels", percent(wrong["share"]), f"90% interval {span}"),
-            (
-                "Expected errors",
-                count(wrong["expected"]),
-                f"{count(wrong['doubtful'])} labels are more likely wrong than right",
-            ),
+            ("Wrong labels", percent(wrong["share"]), _span(wrong)),
+            ("Expected errors", count(wrong["expected"]), doubtful),
             (
                 "Rows to correct",
                 count(wrong["rows_to_mend"]),
@@ -237,30 +235,21 @@ def _numbers(facts: Facts, finding: dict[str, Any]) -> list[dict[str, str]]:
             ),
         ]
     if positives is not None:
-        note = "unlabelled rows of a labelled class"
+        note = "of the unlabelled rows"
         if positives["lower"] is not None:
-            note = f"90% interval {interval(positives['lower'], positives['upper'])}"
-        numbers.append(
-            ("Hidden positives", percent(positives["share"]), f"of the unlabelled; {note}")
-        )
-        for entry in positives["classes"][:1]:
-            span = interval(entry["lower"], entry["upper"])
-            if len(positives["classes"]) == 1:
-                numbers.append(
-                    ("Positives with a label", percent(entry["rate"]), f"90% interval {span}")
-                )
-    unlabelled = finding["unlabelled"]
-    if unlabelled is not None:
-        numbers.append(
-            (
-                "Sure of the class",
-                percent(unlabelled["sure"]),
-                f"of {count(unlabelled['rows'])} rows at 0.9 or more",
-            )
-        )
-    ended = "converged" if facts.trace.converged else "not converged"
-    numbers.append(("Iterations", count(facts.trace.n_iter), ended))
+            note += f"; {_span(positives)}"
+        numbers.append(("Hidden positives", percent(positives["share"]), note))
+        if len(positives["classes"]) == 1:
+            (only,) = positives["classes"]
+            numbers.append(("Positives with a label", percent(only["rate"]), _span(only)))
+    if open_rows is not None:
+        note = f"of {count(open_rows['rows'])} rows at {SURE} or more"
+        numbers.append(("Sure of the class", percent(open_rows["sure"]), note))
     return [{"name": name, "value": value, "note": note} for name, value, note in numbers]
+
+
+def _span(entry: Mapping[str, float]) -> str:
+    return f"90% interval {percent(entry['lower'])} to {percent(entry['upper'])}"
 
 
 def _transitions(facts: Facts) -> dict[str, Any]:

@@ -100,7 +100,7 @@ def _template() -> Any:
         shade=_shade,
         verbatim=Markup,  # for the style and the script alone
     )
-    environment.globals.update(interval=text.interval)
+    environment.globals.update(interval=text.interval, whole=text.whole_interval)
     return environment.from_string(_asset("template.html"))
 
 

@@ -16,6 +16,8 @@ MENDED: Final = 0.8
 SURE: Final = 0.9
 # Fewer wrong labels than this are none to speak of.
 _HARDLY: Final = 0.005
+# A pair of classes that is less of the mistakes than this is not worth naming.
+_SPREAD: Final = 0.03
 
 
 def finding_of(facts: Facts) -> dict[str, Any]:
@@ -118,7 +120,9 @@ def _on_wrong_labels(wrong: dict[str, Any] | None) -> list[str]:
     pair = wrong["commonest"]
     confusion = f"{quoted(pair['class'])} marked {quoted(pair['label'])}"
     share = percent(pair["share_of_errors"])
-    if pair["share_of_errors"] >= 0.5:
+    if pair["share_of_errors"] < _SPREAD:
+        sentences.append(f"Mistakes are spread: no pair of classes makes up more than {share}.")
+    elif pair["share_of_errors"] >= 0.5:
         sentences.append(f"Most of these ({share}) are {confusion}.")
     else:
         sentences.append(f"The commonest mistake is {confusion}, {share} of them.")
@@ -141,15 +145,15 @@ def _on_positives(positives: dict[str, Any] | None, unlabelled: dict[str, Any] |
         return [
             f"About {share}{span} of the {count(unlabelled['rows'])} unlabelled rows are "
             f"{quoted(only['class'])}.",
-            f"Of all rows that are, about {percent(only['rate'])} "
-            f"({interval(only['lower'], only['upper'])}) were labelled.",
+            f"About {percent(only['rate'])} ({interval(only['lower'], only['upper'])}) of all rows "
+            f"that are {quoted(only['class'])} were labelled.",
         ]
     most = max(classes, key=lambda entry: float(entry["among_unlabelled"]))
     return [
         f"About {share}{span} of the {count(unlabelled['rows'])} unlabelled rows belong to a class "
         "that is labelled now and then.",
-        f"Most of these are {quoted(most['class'])}: {percent(most['among_unlabelled'])} of the "
-        "unlabelled rows.",
+        f"The commonest of these is {quoted(most['class'])}: "
+        f"{percent(most['among_unlabelled'])} of the unlabelled rows.",
     ]
 
 
