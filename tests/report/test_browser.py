@@ -354,8 +354,12 @@ def test_copying(visit):
     assert "clf.fit(X, y)" in page.evaluate("navigator.clipboard.readText()")
 
 
-def test_print_leaves_out_the_tools(visit):
-    page = visit()
+def test_paper_is_white_and_has_no_tools(visit):
+    page = visit(color_scheme="dark")
+    page.click("#theme")
+    page.click("#theme")  # dark by choice, too
     page.emulate_media(media="print")
-    assert page.locator("#tools:visible, nav:visible, #theme:visible").count() == 0
+    assert page.locator("button:not(.sort):visible, select:visible, nav:visible").count() == 0
     assert page.locator("#rows tbody tr:visible").count() == 26
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate(CONTRAST) == []
