@@ -4,8 +4,9 @@ import dataclasses
 
 import numpy as np
 import pytest
-from flowers import fit, irises
+from flowers import NAMES, fit, irises
 
+from decoupling import TransitionPrior
 from decoupling.report.facts import read_facts
 from decoupling.report.verdict import finding_of, words_of
 
@@ -59,7 +60,25 @@ def test_semi_supervised(semi_supervised):
 
 
 def test_complementary(complementary):
-    assert said(complementary).startswith("The 150 rows whose label says what they are not have a")
+    text = said(complementary)
+    assert text.startswith("None of the 150 rows has a label that names its class, and each has")
+
+
+def test_labels_that_only_hint():
+    X, given, _ = irises()
+    T = [[0.8, 0.2], [0.3, 0.7], [0.2, 0.8]]
+    prior = TransitionPrior(T, 50, classes=NAMES.tolist(), labels=["no", "yes"])
+    clf = fit(X, np.where(given == "setosa", "no", "yes"), task=prior)
+    assert read_facts(clf).kind == "indirect"
+    assert said(clf).startswith("None of the 150 rows has a label that names its class")
+
+
+def test_rows_of_no_weight_do_not_count():
+    X, given, _ = irises()
+    given[::15] = None
+    weight = np.where(np.arange(150) % 15, 1.0, 0.0)
+    clf = fit(X, given).fit(X, given, sample_weight=weight)
+    assert finding_of(read_facts(clf))["unlabelled"] is None
 
 
 def test_supervised(supervised):

@@ -53,6 +53,7 @@ DESCRIPTIONS: Final = {
     "semi-supervised": "Labels are right, and some rows have none.",
     "supervised": "Every row has a label, and every label is right.",
     "complementary": "Labels say what a row is not.",
+    "indirect": "Labels are not the names of classes; each only hints at some.",
 }
 
 
@@ -227,7 +228,7 @@ def _transitions(facts: Facts) -> dict[str, Any]:
 
 def _classes(facts: Facts) -> list[dict[str, Any]]:
     rows = np.bincount(facts.codes, facts.weight, minlength=len(facts.labels))
-    n_owned = facts.counts_of(facts.owned)
+    n_owned = max(facts.counts_of(facts.owned), 1e-300)
     shares, T = facts.shares, facts.transitions
     table = []
     for c, name in enumerate(facts.classes):

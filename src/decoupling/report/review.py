@@ -89,9 +89,8 @@ def _ranked(facts: Facts) -> tuple[str, str, IntArray, FloatArray]:
         question = "Unlabelled rows that look like a labelled class, the surest first."
         return question, "p(positive)", _order(positive, unlabelled), positive
     unsure = 1.0 - facts.conditional.max(axis=1)
-    among = facts.labelled if facts.kind == "complementary" else ~facts.labelled
     question = "Rows whose class is least sure, where a label would help most."
-    return question, "p(other class)", _order(unsure, among), unsure
+    return question, "p(other class)", _order(unsure, facts.unnamed), unsure
 
 
 def _order(score: FloatArray, among: BoolArray) -> IntArray:

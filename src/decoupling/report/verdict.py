@@ -28,14 +28,14 @@ def finding_of(facts: Facts) -> dict[str, Any]:
         "unlabelled": None,
         "positives": None,
     }
-    if not facts.task.clean and facts.owned.any():
+    # Rows of no weight do not count.
+    if not facts.task.clean and facts.counts_of(facts.owned) >= 0.5:
         finding["wrong_labels"] = _wrong_labels(facts)
-    if facts.task.has_unlabelled and not facts.labelled.all():
-        finding["unlabelled"] = _unlabelled(facts, ~facts.labelled)
+    unnamed = facts.unnamed
+    if facts.counts_of(unnamed) >= 0.5:
+        finding["unlabelled"] = _unlabelled(facts, unnamed)
         if facts.kind == "one-sided":
             finding["positives"] = _positives(facts)
-    elif facts.kind == "complementary":
-        finding["unlabelled"] = _unlabelled(facts, facts.labelled)
     return finding
 
 
@@ -162,9 +162,10 @@ def _on_unlabelled(unlabelled: dict[str, Any] | None, facts: Facts) -> list[str]
         return []
     n, sure = unlabelled["rows"], percent(unlabelled["sure"])
     right = f"about {percent(unlabelled['expected_right'])} of them are expected to be right"
-    if facts.kind == "complementary":
+    if not facts.names_classes:
         return [
-            f"The {rows(n)} whose label says what they are not have a class now; {right}.",
+            f"None of the {rows(n)} has a label that names its class, and each has a class now; "
+            f"{right}.",
             f"For {sure} of them it has a probability of {SURE} or more.",
         ]
     if facts.kind != "semi-supervised":
