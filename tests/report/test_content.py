@@ -68,27 +68,6 @@ def test_a_class_without_a_label_has_no_quality(one_sided):
     assert other["labelled"] == 0
 
 
-def test_rows_to_review_are_the_issues(noisy):
-    review = report_content(noisy, n_review=10)["review"]
-    issues = noisy.label_issues()
-    assert review["total"] == len(issues)
-    assert {row["row"] for row in review["rows"]} <= {str(row) for row in issues.row}
-    scores = [row["score"] for row in review["rows"]]
-    np.testing.assert_allclose(scores, issues.p_wrong[:10], atol=1e-6)
-    assert review["rows"][0]["classes"][0]["class"] == review["rows"][0]["suggested"]
-    assert all(row["thumbnail"] is None for row in review["rows"])
-
-
-def test_rows_of_other_tasks(one_sided, semi_supervised):
-    review = report_content(one_sided)["review"]
-    assert review["score"] == "p(positive)"
-    assert {row["given"] for row in review["rows"]} == {None}
-    assert {row["suggested"] for row in review["rows"]} == {"setosa"}
-    review = report_content(semi_supervised)["review"]
-    assert review["score"] == "p(other class)"
-    assert review["rows"][0]["score"] >= review["rows"][-1]["score"]
-
-
 def test_names_titles_and_hashes(noisy):
     names = [f"flower {i}" for i in range(150)]
     content = report_content(
@@ -109,20 +88,6 @@ def test_names_titles_and_hashes(noisy):
     assert content["reproduce"]["settings"]["seed"] == "3"
     assert content["reproduce"]["commands"] == ["decoupling run flowers.csv"]
     assert content["diagnostics"]["warnings"] == ["Beware."]
-
-
-def test_without_a_hash_labels_and_names_are_the_key(noisy):
-    keys = {report_content(noisy, row_names=names)["review"]["key"] for names in (None, range(150))}
-    other = report_content(noisy, row_names=range(1, 151))["review"]["key"]
-    assert len(keys) == 1
-    assert other not in keys
-
-
-def test_the_call_can_be_run(noisy):
-    (command,) = report_content(noisy)["reproduce"]["commands"]
-    assert "task='class-conditional-noise'," in command
-    assert "evidence" not in command  # a default
-    compile(command, "command", "exec")
 
 
 def test_thumbnails(noisy):

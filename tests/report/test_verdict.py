@@ -4,8 +4,9 @@ import dataclasses
 
 import numpy as np
 import pytest
-from flowers import fit, irises
+from flowers import NAMES, fit, irises
 
+from decoupling import TransitionPrior
 from decoupling.report.facts import read_facts
 from decoupling.report.verdict import finding_of, words_of
 
@@ -36,7 +37,7 @@ def test_hardly_any_wrong_label(noisy):
 
 def test_one_sided(one_sided):
     text = said(one_sided)
-    assert "of the 116 unlabelled rows are “setosa”. Of all rows that are, about" in text
+    assert "of the 116 unlabelled rows are “setosa”. About 73% (62–82%) of all rows that" in text
     positives = finding_of(read_facts(one_sided))["positives"]
     true = 16 / 116  # 50 irises are setosa, 34 of them labelled
     assert positives["lower"] < true < positives["upper"]
@@ -47,7 +48,9 @@ def test_several_positive_classes():
     X, _, truth = irises()
     labelled = (truth != "virginica") & (np.random.default_rng(1).random(150) < 0.8)
     clf = fit(X, np.where(labelled, truth, None), task="multi-positive-unlabelled")
-    assert "belong to a class that is labelled now and then. Most of these are “" in said(clf)
+    assert "belong to a class that is labelled now and then. The commonest of these is “" in said(
+        clf
+    )
 
 
 def test_semi_supervised(semi_supervised):
@@ -57,7 +60,25 @@ def test_semi_supervised(semi_supervised):
 
 
 def test_complementary(complementary):
-    assert said(complementary).startswith("The 150 rows whose label says what they are not have a")
+    text = said(complementary)
+    assert text.startswith("None of the 150 rows has a label that names its class, and each has")
+
+
+def test_labels_that_only_hint():
+    X, given, _ = irises()
+    T = [[0.8, 0.2], [0.3, 0.7], [0.2, 0.8]]
+    prior = TransitionPrior(T, 50, classes=NAMES.tolist(), labels=["no", "yes"])
+    clf = fit(X, np.where(given == "setosa", "no", "yes"), task=prior)
+    assert read_facts(clf).kind == "indirect"
+    assert said(clf).startswith("None of the 150 rows has a label that names its class")
+
+
+def test_rows_of_no_weight_do_not_count():
+    X, given, _ = irises()
+    given[::15] = None
+    weight = np.where(np.arange(150) % 15, 1.0, 0.0)
+    clf = fit(X, given).fit(X, given, sample_weight=weight)
+    assert finding_of(read_facts(clf))["unlabelled"] is None
 
 
 def test_supervised(supervised):

@@ -89,11 +89,17 @@ class Facts:
         return np.isin(self.codes, self.task.own[self.task.own >= 0])
 
     @property
+    def unnamed(self) -> BoolArray:
+        """Rows that no label gives a class: the unlabelled, or all where labels name none, (N,)."""
+        return ~self.labelled if self.names_classes else np.ones(len(self.codes), dtype=bool)
+
+    @property
     def kind(self) -> str:
         """What there is to find out, whatever the task is called."""
         task = self.task
-        if not (task.own >= 0).any():
-            return "complementary"
+        if not self.names_classes:
+            named = set(self.labels) <= {None, *self.classes}
+            return "complementary" if named else "indirect"
         if task.has_unlabelled and not task.complete:
             return "one-sided"
         if not task.clean:
@@ -117,6 +123,11 @@ class Facts:
     def shares(self) -> FloatArray:
         """Estimated share of each class, (C,)."""
         return np.asarray(self.weight @ self.conditional / self.weight.sum())
+
+    @property
+    def names_classes(self) -> bool:
+        """Whether any label is that of a class, so that it can be right or wrong."""
+        return bool((self.task.own >= 0).any())
 
     def counts_of(self, rows: BoolArray) -> float:
         """How many rows these stand for."""

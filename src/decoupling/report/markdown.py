@@ -23,6 +23,7 @@ def report_markdown(content: dict[str, Any]) -> str:
     >>> from decoupling import DecouplingClassifier
     >>> from decoupling.report.content import report_content
     >>> X, y = load_iris(return_X_y=True)
+    >>> y[::7] = (y[::7] + 1) % 3  # one label in seven is wrong
     >>> clf = DecouplingClassifier(rounds=1, random_state=0).fit(X, y)
     >>> print(report_markdown(report_content(clf, title="Irises"))[:8])
     # Irises

@@ -41,6 +41,7 @@ def report_page(content: dict[str, Any]) -> str:
     >>> from decoupling import DecouplingClassifier
     >>> from decoupling.report.content import report_content
     >>> X, y = load_iris(return_X_y=True)
+    >>> y[::7] = (y[::7] + 1) % 3  # one label in seven is wrong
     >>> clf = DecouplingClassifier(rounds=1, random_state=0).fit(X, y)
     >>> page = report_page(report_content(clf, title="Irises"))
     >>> "<h1>Irises</h1>" in page
@@ -100,7 +101,7 @@ def _template() -> Any:
         shade=_shade,
         verbatim=Markup,  # for the style and the script alone
     )
-    environment.globals.update(interval=text.interval)
+    environment.globals.update(interval=text.interval, whole=text.whole_interval)
     return environment.from_string(_asset("template.html"))
 
 

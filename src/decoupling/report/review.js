@@ -211,7 +211,7 @@
       filter();
     }
 
-    const decision = element("th", { textContent: "Decision" });
+    const decision = element("th", { className: "decision", textContent: "Decision" });
     decision.setAttribute("scope", "col");
     byId("rows").tHead.rows[0].append(decision);
     for (const heading of document.querySelectorAll("#rows th[data-sort]")) {

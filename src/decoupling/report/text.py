@@ -83,6 +83,18 @@ def interval(lower: float, upper: float) -> str:
     return low if low == high else f"{low.removesuffix('%')}–{high}"
 
 
+def whole_interval(lower: float, upper: float) -> str:
+    """The same in whole per cents, where there is little room.
+
+    Examples
+    --------
+    >>> whole_interval(0.0031, 0.0271)
+    '0–3%'
+    """
+    low, high = f"{lower * 100:.0f}", f"{upper * 100:.0f}"
+    return f"{low}%" if low == high else f"{low}–{high}%"
+
+
 def count(n: float) -> str:
     """A number of rows, with commas; weighted ones are rounded.
 

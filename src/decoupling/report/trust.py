@@ -113,11 +113,11 @@ def _identifiability(clf: DecouplingClassifier, facts: Facts, confused: Sequence
         if clf.labelled is not None or not isinstance(clf.task, str):
             return "green", f"{text} That rate was given."
         return "amber", f"{text} That rate is estimated from the rows that look surest."
-    if facts.kind == "complementary":
+    if not facts.names_classes:
         singular = np.linalg.svd(facts.transitions, compute_uv=False)[len(facts.classes) - 1 :]
         if not singular.size or singular[0] < _SINGULAR:
             return "amber", "Labels hardly tell the classes apart: the prior does most of it."
-        return "green", "Labels say what rows are not, and together they tell the classes apart."
+        return "green", "No label names a class outright, but together they tell the classes apart."
     return "green", "Every class has a label of its own, most frequent in that class."
 
 

@@ -16,6 +16,8 @@ MENDED: Final = 0.8
 SURE: Final = 0.9
 # Fewer wrong labels than this are none to speak of.
 _HARDLY: Final = 0.005
+# A pair of classes that is less of the mistakes than this is not worth naming.
+_SPREAD: Final = 0.03
 
 
 def finding_of(facts: Facts) -> dict[str, Any]:
@@ -26,14 +28,14 @@ def finding_of(facts: Facts) -> dict[str, Any]:
         "unlabelled": None,
         "positives": None,
     }
-    if not facts.task.clean and facts.owned.any():
+    # Rows of no weight do not count.
+    if not facts.task.clean and facts.counts_of(facts.owned) >= 0.5:
         finding["wrong_labels"] = _wrong_labels(facts)
-    if facts.task.has_unlabelled and not facts.labelled.all():
-        finding["unlabelled"] = _unlabelled(facts, ~facts.labelled)
+    unnamed = facts.unnamed
+    if facts.counts_of(unnamed) >= 0.5:
+        finding["unlabelled"] = _unlabelled(facts, unnamed)
         if facts.kind == "one-sided":
             finding["positives"] = _positives(facts)
-    elif facts.kind == "complementary":
-        finding["unlabelled"] = _unlabelled(facts, facts.labelled)
     return finding
 
 
@@ -118,7 +120,9 @@ def _on_wrong_labels(wrong: dict[str, Any] | None) -> list[str]:
     pair = wrong["commonest"]
     confusion = f"{quoted(pair['class'])} marked {quoted(pair['label'])}"
     share = percent(pair["share_of_errors"])
-    if pair["share_of_errors"] >= 0.5:
+    if pair["share_of_errors"] < _SPREAD:
+        sentences.append(f"Mistakes are spread: no pair of classes makes up more than {share}.")
+    elif pair["share_of_errors"] >= 0.5:
         sentences.append(f"Most of these ({share}) are {confusion}.")
     else:
         sentences.append(f"The commonest mistake is {confusion}, {share} of them.")
@@ -141,15 +145,15 @@ def _on_positives(positives: dict[str, Any] | None, unlabelled: dict[str, Any] |
         return [
             f"About {share}{span} of the {count(unlabelled['rows'])} unlabelled rows are "
             f"{quoted(only['class'])}.",
-            f"Of all rows that are, about {percent(only['rate'])} "
-            f"({interval(only['lower'], only['upper'])}) were labelled.",
+            f"About {percent(only['rate'])} ({interval(only['lower'], only['upper'])}) of all rows "
+            f"that are {quoted(only['class'])} were labelled.",
         ]
     most = max(classes, key=lambda entry: float(entry["among_unlabelled"]))
     return [
         f"About {share}{span} of the {count(unlabelled['rows'])} unlabelled rows belong to a class "
         "that is labelled now and then.",
-        f"Most of these are {quoted(most['class'])}: {percent(most['among_unlabelled'])} of the "
-        "unlabelled rows.",
+        f"The commonest of these is {quoted(most['class'])}: "
+        f"{percent(most['among_unlabelled'])} of the unlabelled rows.",
     ]
 
 
@@ -158,9 +162,10 @@ def _on_unlabelled(unlabelled: dict[str, Any] | None, facts: Facts) -> list[str]
         return []
     n, sure = unlabelled["rows"], percent(unlabelled["sure"])
     right = f"about {percent(unlabelled['expected_right'])} of them are expected to be right"
-    if facts.kind == "complementary":
+    if not facts.names_classes:
         return [
-            f"The {rows(n)} whose label says what they are not have a class now; {right}.",
+            f"None of the {rows(n)} has a label that names its class, and each has a class now; "
+            f"{right}.",
             f"For {sure} of them it has a probability of {SURE} or more.",
         ]
     if facts.kind != "semi-supervised":
