@@ -34,10 +34,11 @@ def changes_of(facts: Facts, before: Any, true_classes: Any) -> dict[str, Any]:
     now = facts.suggested
     known = was >= 0
     changed, weight = known & (was != now), facts.weight
-    pairs: dict[tuple[int, int], float] = {}
-    for pair in set(zip(was[was != now].tolist(), now[was != now].tolist(), strict=True)):
-        pairs[pair] = float(weight[(was == pair[0]) & (now == pair[1])].sum())
-    order = sorted(pairs, key=lambda pair: (-pairs[pair], pair))
+    moved, n = was != now, len(facts.classes)
+    # One number per pair; before is -1 where there was none.
+    totals = np.bincount((was[moved] + 1) * n + now[moved], weight[moved], minlength=(n + 1) * n)
+    order = [(k // n - 1, k % n) for k in np.argsort(-totals, kind="stable") if totals[k] > 0]
+    pairs = totals.reshape(n + 1, n)
     found: dict[str, Any] = {
         "before": "given" if before is None else "before",
         "kept": facts.counts_of(known & ~changed),
@@ -47,11 +48,11 @@ def changes_of(facts: Facts, before: Any, true_classes: Any) -> dict[str, Any]:
             {
                 "before": None if a < 0 else plain(facts.classes[a]),
                 "after": plain(facts.classes[b]),
-                "rows": pairs[a, b],
+                "rows": float(pairs[a + 1, b]),
             }
             for a, b in order[:PAIRS]
         ],
-        "n_pairs": len(pairs),
+        "n_pairs": len(order),
         "truth": None,
     }
     if true_classes is not None:
