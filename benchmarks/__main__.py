@@ -7,7 +7,15 @@ from pathlib import Path
 from benchmarks.table import Measurement, environment, markdown, write_between
 from benchmarks.timing import progress
 
-NAMES = ("agreement", "topic_models", "iteration", "scaling", "budget", "class_prior")
+NAMES = (
+    "agreement",
+    "topic_models",
+    "iteration",
+    "scaling",
+    "budget",
+    "class_prior",
+    "command_line",
+)
 README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
 COMMAND = "python -m benchmarks --write"

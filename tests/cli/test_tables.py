@@ -189,7 +189,7 @@ def test_decisions_for_the_class_that_is_never_labelled():
     write_table(names=("", "bee"), wrong=0)
     options = ("--task", "positive-unlabelled", "--negative", "ant", "--id", "who", *QUICK)
     with open("decisions.csv", "w") as file:
-        file.write("row,given,decision,class\ni0,,accept,ant\ni100,,change,bee\n")
+        file.write("row,given,decision,class\ni0,,accept,ant\ni100,,change,bee\ni1,,reject,\n")
     call("run", "insects.csv", *options, "--out", "out", "--decisions", "decisions.csv")
     proba = parquet.read_table("out/probabilities.parquet").to_pydict()
     assert proba["p(ant)"][0] == 1.0

@@ -10,10 +10,10 @@ from pyarrow import parquet
 from decoupling.tables.reading import TableError
 from decoupling.tables.writing import as_written, harmless, whole_files, write_csv, write_parquet
 
-HOSTILE = ["=1+1", "+cmd", "-2", "@x", "\tx", "\rx"]
+HOSTILE = ["=1+1", "+cmd", "-2", "@x", "\tx", "\rx", "'=1"]
 COLUMNS = {
     "=name": [*HOSTILE, "plain", None],
-    "number": np.linspace(-1, 1, 8),
+    "number": np.linspace(-1, 1, 9),
     "mixed": [1, "a"] * 4,
 }
 

@@ -54,6 +54,8 @@ def read_decisions(path: Path, problem: Problem) -> Decisions:
                 f"{path.name}, row {number}: decision must be one of {', '.join(_DECISIONS)}; got "
                 f"{decision!r}."
             )
+        if name in (None, "") and decision == "reject":
+            continue  # a row without a label stays so
         if name in (None, ""):
             raise TableError(f"{path.name}, row {number}: no class is given.")
         classes[place[row]] = known.get(name, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,8 +16,8 @@ import numpy as np
 from decoupling._typing import AnyArray
 from decoupling.tables.reading import TableError
 
-# A spreadsheet takes a cell that begins so for a formula.
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+# A spreadsheet takes a cell that begins so for a formula; with apostrophes in front it does not.
+_FORMULA: Final = re.compile(r"'*[=+\-@\t\r]")
 
 
 def write_csv(
@@ -63,7 +64,7 @@ def harmless(text: str) -> str:
     >>> harmless("=1+1"), harmless("cat")
     ("'=1+1", 'cat')
     """
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return f"'{text}" if _FORMULA.match(text) else text
 
 
 def as_written(cell: object) -> str | None:
@@ -77,7 +78,7 @@ def as_written(cell: object) -> str | None:
     if cell is None:
         return None
     text = str(cell)
-    return text[1:] if text.startswith(tuple(f"'{sign}" for sign in _FORMULA)) else text
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
 @contextmanager
