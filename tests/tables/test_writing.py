@@ -14,7 +14,7 @@ HOSTILE = ["=1+1", "+cmd", "-2", "@x", "\tx", "\rx", "'=1"]
 COLUMNS = {
     "=name": [*HOSTILE, "plain", None],
     "number": np.linspace(-1, 1, 9),
-    "mixed": [1, "a"] * 4,
+    "mixed": [1, "a", 2] * 3,
 }
 
 
