@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.table import Measurement
 from benchmarks.timing import progress, seconds
 from decoupling import cross_fitting
-from decoupling.cli import tables
+from decoupling.cli.running import report_of, write_files
 from decoupling.run.settings import Settings
 from decoupling.run.solving import read_problem, solve
 from decoupling.tables.writing import write_csv
@@ -81,8 +81,8 @@ def main() -> None:
         progress("writing the files")
 
         def write() -> None:
-            report = tables._report_of(found["solved"], settings, "", title="", command="")
-            tables._write(
+            report = report_of(found["solved"], settings, "", title="", command="")
+            write_files(
                 found["solved"], settings, report, "table.csv", "", out, form="parquet",
                 raw=False, force=False,
             )  # fmt: skip

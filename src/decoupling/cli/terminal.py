@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 import typer
@@ -29,6 +29,11 @@ def plainly(
     except KeyboardInterrupt:
         errors.print(f"Interrupted. {interrupted}")
         raise typer.Exit(INTERRUPTED) from None
+
+
+def busy(step: str) -> AbstractContextManager[object]:
+    """Say what is going on, where somebody watches."""
+    return errors.status(escape(shown(step))) if errors.is_terminal else nullcontext()
 
 
 def shown(text: str) -> str:

@@ -21,7 +21,7 @@ class Settings:
 
     Attributes
     ----------
-    label, id, exclude, unlabelled, label_proba
+    label, id, exclude, unlabelled, label_proba, image
         As in `pose`; ``id`` is its ``id_column``.
     task, negative, noise, labelled, rounds
         As in `DecouplingClassifier`.
@@ -40,6 +40,7 @@ class Settings:
     exclude: tuple[str, ...] = ()
     unlabelled: str | None = None
     label_proba: str | None = None
+    image: str | None = None
     task: str = "auto"
     negative: str = "negative"
     noise: float | None = None

@@ -36,6 +36,8 @@ def read_problem(path: Path, settings: Settings) -> tuple[Table, Problem]:
         exclude=settings.exclude,
         unlabelled=settings.unlabelled,
         label_proba=settings.label_proba,
+        image=settings.image,
+        folder=path.parent,
     )
     return table, problem
 

@@ -6,6 +6,7 @@ goes into a model, and new rows are read in the same way.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,6 +21,8 @@ from decoupling.tables.reading import Table, TableError
 _MOST_CATEGORIES: Final = 1000
 # A column of texts has so many words in a cell, in the mean.
 _WORDS: Final = 3.0
+# What a column that names rows is often called.
+_ID: Final = re.compile(r"(^|[ _.-])(id|ids|idx|index|key|uuid|row)$", re.IGNORECASE)
 # Rows that decide what a column is.
 _LOOKED_AT: Final = 10_000
 
@@ -86,7 +89,7 @@ def _feature(name: str, column: Any) -> Feature | LeftOut:
     n_distinct = compute.count_distinct(column).as_py()
     if n_distinct <= 1:
         return LeftOut(name, "all its cells are alike" if n_distinct else "it is empty")
-    if types.is_integer(kind) and _counts_up(column):
+    if types.is_integer(kind) and _numbers_rows(name, column, n_distinct):
         return LeftOut(name, "it numbers the rows")
     if types.is_floating(kind) or types.is_integer(kind) or types.is_decimal(kind):
         return Feature(name, "number")
@@ -105,17 +108,14 @@ def _feature(name: str, column: Any) -> Feature | LeftOut:
     return Feature(name, "category", tuple(values))
 
 
-def _counts_up(column: Any) -> bool:
-    """Whether a column goes up by one from row to row."""
+def _numbers_rows(name: str, column: Any, n_distinct: int) -> bool:
+    """Whether whole numbers go up by one from row to row, or are all different and called ids."""
     from pyarrow import compute
 
-    if column.null_count or len(column) < 2:
+    if column.null_count or n_distinct < len(column):
         return False
-    first, last = column[0].as_py(), column[-1].as_py()
-    return bool(
-        last - first == len(column) - 1
-        and compute.all(compute.equal(compute.pairwise_diff(column.combine_chunks(), 1), 1)).as_py()
-    )
+    steps = compute.pairwise_diff(column.combine_chunks(), 1)
+    return bool(compute.all(compute.equal(steps, 1)).as_py()) or bool(_ID.search(name))
 
 
 def feature_array(table: Table, features: Sequence[Feature]) -> AnyArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +17,7 @@ from decoupling.tables.features import (
     find_features,
     warn_of_leaks,
 )
+from decoupling.tables.images import ImageColumn
 from decoupling.tables.reading import Table, TableError
 
 # What a column of labels is often called; the first that is there is taken.
@@ -44,6 +46,8 @@ class Problem:
         Columns that are not used.
     row_names : list of str or None
         What rows are called in the column of ids.
+    images : sequence or None
+        A thumbnail of each row.
     guesses : dict of str to str
         What was not said and had to be guessed.
     """
@@ -55,6 +59,7 @@ class Problem:
     label_names: tuple[Any, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     row_names: list[str] | None = None
+    images: Sequence[Any] | None = None
     guesses: dict[str, str] = field(default_factory=dict)
 
 
@@ -66,6 +71,8 @@ def pose(
     exclude: Sequence[str] = (),
     unlabelled: str | None = None,
     label_proba: str | None = None,
+    image: str | None = None,
+    folder: Path = Path(),
 ) -> Problem:
     """Find labels, features and names of rows in a table.
 
@@ -84,6 +91,8 @@ def pose(
     label_proba : str, optional
         Columns whose names begin so are p(label | x), and what follows is the label; nothing or
         "unlabelled" for p(unlabelled | x). There are no features then.
+    image : str, optional
+        Column of images, or of the paths of their files, which begin at ``folder``.
     """
     guesses = dict(table.guesses)
     if label is None:
@@ -95,8 +104,10 @@ def pose(
     row_names = None
     if id_column is not None:
         row_names = ["" if v is None else str(v) for v in table.column(id_column).to_pylist()]
+    images = None if image is None else ImageColumn(table.column(image), folder)
     common: dict[str, Any] = {
-        "labels": labels, "label": label, "row_names": row_names, "guesses": guesses,
+        "labels": labels, "label": label, "row_names": row_names, "images": images,
+        "guesses": guesses,
     }  # fmt: skip
     if label_proba is not None:
         X, names = _label_proba(table, label_proba, labels)
@@ -140,6 +151,12 @@ def _labels(table: Table, name: str, unlabelled: str | None) -> AnyArray:
     if not seen:
         raise TableError(f"{table.name}: column {name!r} has no label in any row.")
     gaps = sum(value is None for value in labels.tolist())
+    if len(seen) > max(_MOST_LABELS / 5, (len(labels) - gaps) / 2):
+        raise TableError(
+            f"{table.name}: column {name!r} has {len(seen):,} different values in "
+            f"{len(labels) - gaps:,} rows: these are no labels but numbers or names. Say which "
+            f"column holds the labels with --label: {table.listed_columns()}."
+        )
     if len(seen) == 1 and not gaps:
         raise TableError(
             f"{table.name}: all labels in column {name!r} are {seen.pop()!r}, and no row is "

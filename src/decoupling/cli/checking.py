@@ -1,0 +1,106 @@
+"""`decoupling check`: what is in a file."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+from rich.markup import escape
+
+from decoupling.cli.options import (
+    NOTHING_WRITTEN,
+    Decimal,
+    Delimiter,
+    Encoding,
+    Exclude,
+    File,
+    Id,
+    Json,
+    Label,
+    LabelProba,
+    Unlabelled,
+    tab,
+)  # fmt: skip
+from decoupling.cli.terminal import console, errors, plainly, shown
+
+
+def check(
+    file: File,
+    label: Label = None,
+    id: Id = None,
+    exclude: Exclude = None,
+    unlabelled: Unlabelled = None,
+    label_proba: LabelProba = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    as_json: Json = False,
+) -> None:
+    """Say what is in a file and what would be made of it; change nothing.
+
+    decoupling check demo/digits.csv
+    """
+    from decoupling.run.settings import Settings
+    from decoupling.run.solving import collected_warnings, read_problem
+
+    settings = Settings(
+        label=label, id=id, exclude=tuple(exclude or ()), unlabelled=unlabelled,
+        label_proba=label_proba, delimiter=tab(delimiter), encoding=encoding, decimal=decimal,
+    )  # fmt: skip
+    with plainly(NOTHING_WRITTEN):
+        with collected_warnings() as warned:
+            table, problem = read_problem(file, settings)
+        found = described(table, problem)
+        if as_json:
+            print(json.dumps(found | {"warnings": warned}, indent=2, ensure_ascii=False))
+            return
+        print_problem(found)
+        print_warnings(warned)
+        console.print("This file can be run. Nothing was written.")
+
+
+def described(table: Any, problem: Any) -> dict[str, Any]:
+    """What is in a table, as JSON can hold it."""
+    counts = Counter("" if value is None else str(value) for value in problem.labels.tolist())
+    unlabelled = sum(value is None for value in problem.labels.tolist())
+    counts.pop("", None)
+    kinds = Counter(feature.kind for feature in problem.features)
+    return {
+        "file": table.name,
+        "rows": len(table),
+        "columns": len(table.columns),
+        "guesses": problem.guesses,
+        "label_column": problem.label,
+        "labels": dict(counts.most_common()),
+        "unlabelled": unlabelled,
+        "features": dict(kinds) if kinds else {"p(label | x)": len(problem.label_names)},
+        "left_out": {column.name: column.reason for column in problem.left_out},
+    }
+
+
+def print_problem(found: dict[str, Any]) -> None:
+    """The same in a few lines."""
+
+    def line(text: str) -> None:
+        console.print(shown(text), markup=False)
+
+    line(f"{found['file']}: {found['rows']:,} rows, {found['columns']:,} columns")
+    if found["guesses"]:
+        line("  guessed: " + ", ".join(f"{k} {v!r}" for k, v in found["guesses"].items()))
+    labels = [f"{name} {number:,}" for name, number in found["labels"].items()]
+    more = f", and {len(labels) - 10} more" if len(labels) > 10 else ""
+    line(f"  labels in {found['label_column']!r}: {', '.join(labels[:10])}{more}")
+    if found["unlabelled"]:
+        line(f"  unlabelled: {found['unlabelled']:,}")
+    kinds = {"number": "numbers", "category": "categories", "text": "texts"}
+    features = [f"{number} {kinds.get(k, k)}" for k, number in found["features"].items()]
+    line(f"  features: {', '.join(features)}")
+    for name, reason in found["left_out"].items():
+        line(f"  left out: {name}, since {reason}")
+
+
+def print_warnings(texts: list[str]) -> None:
+    """Warnings as they are, on standard error."""
+    for text in texts:
+        errors.print(f"[yellow]Warning:[/] {escape(shown(text))}")

@@ -1,0 +1,178 @@
+"""`decoupling apply`, `report` and `explain`: what the model of a run is good for; and `info`."""
+
+from __future__ import annotations
+
+import json
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+from rich.markup import escape
+from rich.table import Table as Grid
+
+from decoupling.cli.options import (
+    NOTHING_WRITTEN,
+    Decimal,
+    Delimiter,
+    Encoding,
+    File,
+    Force,
+    Json,
+    Model,
+    RawCsv,
+    tab,
+)  # fmt: skip
+from decoupling.cli.terminal import console, plainly, shown, written
+
+_PACKAGES: Final = (
+    "decoupling", "numpy", "scipy", "scikit-learn", "pyarrow", "matplotlib", "jinja2", "skops",
+    "typer", "rich", "pandas", "polars", "torch",
+)  # fmt: skip
+
+
+def apply(
+    model: Model,
+    file: File,
+    out: Annotated[Path, typer.Option(help="File to write: .parquet or .csv.")] = Path(
+        "classes.csv"
+    ),
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Load a model of trees, if you know who made the file.")
+    ] = False,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    raw_csv: RawCsv = False,
+    force: Force = False,
+) -> None:
+    """Give new rows their class probabilities by the model of a run.
+
+    decoupling apply demo/run demo/digits.csv --out demo/classes.csv --force
+    """
+    from decoupling.run.outputs import class_columns, new_rows
+    from decoupling.tables.reading import TableError, read_table
+    from decoupling.tables.writing import whole_files, write_csv, write_parquet
+
+    with plainly(NOTHING_WRITTEN):
+        if out.suffix not in (".csv", ".parquet"):
+            raise TableError(f"--out must end in .csv or .parquet; got {out.name!r}.")
+        clf, about = _loaded(model, classifiers=True, trust=trust)
+        table = read_table(file, delimiter=tab(delimiter), encoding=encoding, decimal=decimal)
+        columns = class_columns(clf, new_rows(table, about), table, about.get("id"))
+        with whole_files(out.parent, [out.name], force=force) as folder:
+            if out.suffix == ".csv":
+                write_csv(folder / out.name, columns, raw=raw_csv)
+            else:
+                write_parquet(folder / out.name, columns)
+        console.print(f"{len(table):,} rows")
+        written([out])
+
+
+def _loaded(
+    model: Path, *, classifiers: bool = False, trust: bool = False
+) -> tuple[Any, dict[str, Any]]:
+    """The model of a run, without its classifiers if they are not needed; and what goes with it."""
+    from decoupling.persistence import describe, load, untrusted_types
+
+    path = model / "model.decoupling" if model.is_dir() else model
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist. Give the folder of a run, or its model.")
+    about = describe(path).get("about") or {}
+    if not classifiers:
+        return load(path, trusted=None), about
+    risky = untrusted_types(path)
+    if risky and not trust:
+        raise ValueError(
+            f"{path.name} holds types that a forged file could do harm with: {', '.join(risky)}. "
+            "If you know who made it, give --trust."
+        )
+    return load(path, trusted=risky), about
+
+
+def report(
+    model: Model,
+    out: Annotated[Path, typer.Option(help="File to write: .html, .md or .json.")] = Path(
+        "report.html"
+    ),
+    review: Annotated[int, typer.Option(min=0, help="Rows to list, at most 500.")] = 50,
+    force: Force = False,
+) -> None:
+    """Write the report of a run again, with more rows or in another form.
+
+    decoupling report demo/run --out demo/more.html --review 200 --force
+    """
+    from decoupling.report.content import report_content
+    from decoupling.report.document import Report
+
+    with plainly(NOTHING_WRITTEN):
+        if out.exists() and not force:
+            raise FileExistsError(f"{out} is there already; --force replaces it.")
+        clf, about = _loaded(model)
+        kept = about.get("report", {})
+        content = report_content(
+            clf, row_names=about.get("row_names"), title=kept.get("title"),
+            data_hash=kept.get("data"), n_review=review,
+        )  # fmt: skip
+        written([Report(content).save(out)])
+
+
+def explain(
+    row: Annotated[str, typer.Argument(help="Number of the row, from 0, or its id.")],
+    model: Model,
+    as_json: Json = False,
+) -> None:
+    """Say in words and numbers how the classes of one row came about.
+
+    decoupling explain 17 demo/run
+    """
+    from decoupling.run.explanation import explain as explained
+
+    with plainly(NOTHING_WRITTEN):
+        clf, about = _loaded(model)
+        found = explained(clf, _row_number(row, about.get("row_names")))
+        if as_json:
+            print(json.dumps(found.as_dict(), indent=2, ensure_ascii=False))
+            return
+        console.print(shown(found.words()), markup=False)
+        grid = Grid(box=None, padding=(0, 2, 0, 0))
+        for name in (
+            "class",
+            "share",
+            "p(class | x)",
+            "p(given label | class)",
+            "p(class | label, x)",
+        ):
+            grid.add_column(escape(name), justify="left" if name == "class" else "right")
+        for c, name in enumerate(found.classes):
+            values = (found.shares, found.class_proba, found.given_label, found.result)
+            grid.add_row(escape(shown(str(name))), *(f"{value[c]:.4f}" for value in values))
+        console.print()
+        console.print(grid)
+        seen = ", ".join(
+            f"{'unlabelled' if name is None else name} {p:.4f}"
+            for name, p in zip(found.labels, found.label_proba, strict=True)
+        )
+        console.print(shown(f"\np(label | x): {seen}"), markup=False)
+
+
+def _row_number(row: str, names: list[str] | None) -> int:
+    if names is not None and row in names:
+        return names.index(row)
+    if row.isdecimal():
+        return int(row)
+    raise ValueError(f"{row!r} is neither the number of a row nor the id of one.")
+
+
+def info() -> None:
+    """Versions, for a report of a bug.
+
+    decoupling info
+    """
+    console.print(f"Python {platform.python_version()}, {platform.system()} {platform.machine()}")
+    for name in _PACKAGES:
+        try:
+            console.print(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            console.print(f"{name} is not installed")

@@ -1,0 +1,293 @@
+"""`decoupling run` and `decoupling demo`: from a table to all files."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from decoupling.cli.checking import described, print_problem, print_warnings
+from decoupling.cli.options import (
+    NOTHING_WRITTEN,
+    Decimal,
+    Delimiter,
+    Encoding,
+    Exclude,
+    File,
+    Force,
+    Id,
+    Json,
+    Label,
+    LabelProba,
+    RawCsv,
+    Task,
+    Unlabelled,
+    tab,
+)  # fmt: skip
+from decoupling.cli.progress import fits_shown
+from decoupling.cli.terminal import NOT_CONVERGED, busy, console, plainly, shown, written
+
+_WARNED: Final = 1
+_FILES: Final = (
+    "labels.csv", "transitions.csv", "report.html", "report.md", "report.json",
+    "model.decoupling", "run.toml",
+)  # fmt: skip
+# The table of the demonstration.
+_DIGITS: Final = "digits.csv"
+
+
+def run(
+    file: File,
+    label: Label = None,
+    task: Task = "auto",
+    out: Annotated[Path | None, typer.Option(help="Folder to write to; NAME_labels.")] = None,
+    estimator: Annotated[
+        str, typer.Option(help="logistic, forest, boosting, mlp, or module:object.")
+    ] = "logistic",
+    id: Id = None,
+    exclude: Exclude = None,
+    unlabelled: Unlabelled = None,
+    negative: Annotated[
+        str, typer.Option(help="Class that is never labelled, in positive-unlabelled tasks.")
+    ] = "negative",
+    noise: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Share of wrong labels, if it is known.")
+    ] = None,
+    labelled: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Share of rows with a label, by class.")
+    ] = None,
+    label_proba: LabelProba = None,
+    image: Annotated[
+        str | None, typer.Option(help="Column of images or of their paths, shown in the report.")
+    ] = None,
+    decisions: Annotated[
+        Path | None, typer.Option(help="decisions.csv from the report: labels that are right.")
+    ] = None,
+    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-fitting.")] = 5,
+    rounds: Annotated[int, typer.Option(min=0, help="Rounds of retraining; 0 is the paper.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Deals rows to folds.")] = 0,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    config: Annotated[
+        Path | None, typer.Option(help="run.toml of another run, instead of these options.")
+    ] = None,
+    form: Annotated[
+        str, typer.Option("--format", help="Of the probabilities: parquet or csv.")
+    ] = "parquet",
+    raw_csv: RawCsv = False,
+    force: Force = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 after a warning.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Find the true classes behind the labels of a table; write tables, a report and a model.
+
+    decoupling run demo/digits.csv --label label --task noisy --out demo/run --force
+    """
+    from decoupling.run.settings import Settings, file_digest, read_settings
+
+    with plainly(NOTHING_WRITTEN):
+        settings = Settings(
+            label=label, id=id, exclude=tuple(exclude or ()), unlabelled=unlabelled,
+            label_proba=label_proba, image=image, task=task, negative=negative, noise=noise,
+            labelled=labelled, estimator=estimator, folds=folds, rounds=rounds, seed=seed,
+            delimiter=tab(delimiter), encoding=encoding, decimal=decimal,
+        )  # fmt: skip
+        if form not in ("parquet", "csv"):
+            raise ValueError(f"--format must be parquet or csv; got {form!r}.")
+        expected = None
+        if config is not None:
+            settings, expected = read_settings(config)
+        out = out or file.with_name(f"{file.name.split('.')[0]}_labels")
+        _refuse(out, form, force)
+        solved = _solve_file(file, settings, decisions, quiet=as_json)
+        settings = replace(settings, label=solved.problem.label)
+        digest = file_digest(file)
+        if expected not in (None, digest):
+            solved.warnings.append(f"{file.name} is not the file that {config} was written for.")
+        command = _command(file.name, settings, decisions)
+        report = report_of(solved, settings, digest, title=file.name, command=command)
+        paths = write_files(
+            solved, settings, report, file.name, digest, out, form=form, raw=raw_csv, force=force
+        )
+        _tell(solved, report, paths, as_json=as_json)
+    _leave(solved, strict)
+
+
+def _refuse(out: Path, form: str, force: bool) -> None:
+    """Before the work, not after it."""
+    from decoupling.tables.writing import refuse_existing
+
+    refuse_existing(out, [*_FILES, f"probabilities.{form}"], force=force)
+
+
+def _solve_file(file: Path, settings: Any, decisions: Path | None, *, quiet: bool) -> Any:
+    from decoupling.run.decisions import read_decisions
+    from decoupling.run.solving import collected_warnings, read_problem
+
+    with collected_warnings() as warned, busy(f"reading {file.name}"):
+        table, problem = read_problem(file, settings)
+        decided = None if decisions is None else read_decisions(decisions, problem)
+    if not quiet:
+        print_problem(described(table, problem))
+    del table
+    return _solved(problem, settings, decided, warned)
+
+
+def _solved(problem: Any, settings: Any, decided: Any, warned: list[str]) -> Any:
+    from decoupling.run.solving import solve
+
+    with fits_shown(0 if problem.label_names else settings.folds * (1 + settings.rounds)):
+        solved = solve(problem, settings, decided)
+    return replace(solved, warnings=[*warned, *solved.warnings])
+
+
+def _command(file: str, settings: Any, decisions: Path | None) -> str:
+    """The command that does the same again."""
+    default = type(settings)()
+    parts = ["decoupling", "run", file]
+    for name, value in vars(settings).items():
+        if value != getattr(default, name):
+            for one in value if isinstance(value, tuple) else [value]:
+                parts += [f"--{name.replace('_', '-')}", str(one)]
+    if decisions is not None:
+        parts += ["--decisions", decisions.name]
+    return shlex.join(parts)
+
+
+def report_of(
+    solved: Any, settings: Any, digest: str | None, *, title: str, command: str, **more: Any
+) -> Any:
+    """The report on what was found; ``more`` goes to `report_content`."""
+    from decoupling.report.content import report_content
+    from decoupling.report.document import Report
+
+    given = {name: value for name, value in vars(settings).items() if value not in (None, ())}
+    return Report(
+        report_content(
+            solved.clf, row_names=solved.problem.row_names, title=title, settings=given,
+            data_hash=digest, warnings=solved.warnings, commands=[command],
+            **({"thumbnails": solved.problem.images} | more),
+        )
+    )  # fmt: skip
+
+
+def write_files(
+    solved: Any,
+    settings: Any,
+    report: Any,
+    name: str,
+    digest: str,
+    out: Path,
+    *,
+    form: str,
+    raw: bool,
+    force: bool,
+    more: Mapping[str, Any] | None = None,
+) -> list[Path]:
+    """Write all files at once; ``more`` are tables by the names of their files."""
+    from decoupling.persistence import save
+    from decoupling.run.outputs import about_model, write_tables
+    from decoupling.run.settings import settings_toml
+    from decoupling.tables.writing import whole_files, write_csv
+
+    names = [f"probabilities.{form}", *_FILES, *(more or {})]
+    with whole_files(out, names, force=force) as folder, busy("writing"):
+        write_tables(solved, folder, form=form, raw=raw)
+        for suffix in ("html", "md", "json"):
+            report.save(folder / f"report.{suffix}")
+        about = about_model(solved.problem, settings) | {"report": {"title": name, "data": digest}}
+        save(solved.clf, folder / "model.decoupling", about=about)
+        toml = settings_toml(settings, name, digest)
+        (folder / "run.toml").write_text(toml, encoding="utf-8")
+        for file, columns in (more or {}).items():
+            write_csv(folder / file, columns)
+    return [out / each for each in names]
+
+
+def _tell(solved: Any, report: Any, paths: list[Path], *, as_json: bool) -> None:
+    content = report.content
+    if as_json:
+        print(
+            json.dumps(
+                {
+                    "verdict": content["verdict"],
+                    "transitions": content["transitions"],
+                    "warnings": solved.warnings,
+                    "converged": solved.converged,
+                    "files": [str(path) for path in paths],
+                },
+                indent=2,
+                ensure_ascii=False,
+            )
+        )
+        return
+    verdict = content["verdict"]
+    console.print(f"\n{shown(verdict['headline'])}", markup=False, style="bold")
+    for sentence in verdict["sentences"]:
+        console.print(shown(sentence), markup=False)
+    print_warnings(solved.warnings)
+    console.print()
+    written(paths)
+
+
+def _leave(solved: Any, strict: bool) -> None:
+    """End with the exit code of what happened."""
+    if not solved.converged:
+        raise typer.Exit(NOT_CONVERGED)
+    if strict and solved.warnings:
+        raise typer.Exit(_WARNED)
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("demo"),
+    seed: Annotated[int, typer.Option(min=0, help="Of the corruption and the folds.")] = 0,
+    force: Force = False,
+) -> None:
+    """Digits with labels made wrong and taken away on purpose, and found again.
+
+    decoupling demo --force
+    """
+    import numpy as np
+
+    from decoupling.run.demo import MISSING, NOISE, covered, demo_table, make_demo
+    from decoupling.run.settings import Settings
+
+    with plainly(NOTHING_WRITTEN):
+        _refuse(out, "parquet", force)
+        made = make_demo(seed)
+        settings = Settings(task="noisy", seed=seed)
+        given = made.problem.labels
+        has = np.array([label is not None for label in given.tolist()])
+        right = (given[has] == made.classes[has]).mean()
+        console.print(
+            f"{len(given):,} rows · 10 classes · {NOISE:.0%} of labels wrong on purpose · "
+            f"{MISSING:.0%} taken away"
+        )
+        solved = _solved(made.problem, settings, None, [])
+        lower, upper = solved.clf.transition_interval(0.9)
+        inside, n_intervals = covered(lower, upper, made.transitions)
+        error = np.abs(solved.clf.transitions_ - made.transitions).max()
+        report = report_of(
+            solved, settings, None, title="Digits with bad labels", command="decoupling demo",
+            thumbnails=list(made.pictures), true_classes=made.classes,
+        )  # fmt: skip
+        paths = write_files(
+            solved, settings, report, "digits", "", out, form="parquet", raw=False, force=force,
+            more={_DIGITS: demo_table(made)},
+        )  # fmt: skip
+        console.print(
+            f"accuracy of the labels {right:.1%}  →  after decoupling "
+            f"{(solved.clf.transduction_ == made.classes).mean():.1%}, on all rows\n"
+            f"largest error of T {error:.3f}, and {inside} of its {n_intervals} 90% intervals hold "
+            "the truth"
+        )
+        written(paths)
+        console.print(
+            f"next: open {out / 'report.html'}, or decoupling run {out / _DIGITS} --label label"
+        )
