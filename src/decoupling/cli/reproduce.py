@@ -135,7 +135,7 @@ def self_training(
         typer.Option(min=1, help="Per class; by default a sixth, and half of them for pu."),
     ] = None,
     runs: Annotated[int, typer.Option(min=1, help="How many, from seed 0 on.")] = 3,
-    rounds: Annotated[int, typer.Option(min=1, help="Rounds at most.")] = 20,
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds at most.")] = 10,
     network: Network = "cnn",
     jobs: Jobs = -1,
     out: Out = Path("results"),

@@ -59,10 +59,18 @@ def self_training_cells(
             count = labels or int(_LABELS.get(task, _USUAL_LABELS) * data.smallest)
             training = Training(data.name, task, count, name, options)
             for start in STARTS if TASKS[task].positives is not None else ["labels"]:
-                setting = {"start": start, "n_neighbors": NEIGHBOURS, "max_iter": rounds}
-                setting |= STARTS[start]
+                setting = {
+                    "start": start, "n_neighbors": NEIGHBOURS, "max_iter": rounds,
+                    "per_class": _proposals(data, task, rounds), **STARTS[start],
+                }  # fmt: skip
                 cells.append((Config(training, task, tuple(setting.items())), run))
     return cells
+
+
+def _proposals(data: CleanData, task: str, rounds: int) -> int:
+    """Rows that are proposed in a round, per class: half of the rounds are enough for all rows."""
+    n_classes = len(np.unique(TASKS[task].targets(np.arange(len(data.names)))))
+    return -(-2 * len(data.classes) // (rounds * n_classes))
 
 
 def self_train(source: str, config: Config, run: int, *, download: bool = False) -> dict[str, Any]:
