@@ -82,10 +82,7 @@ def main() -> None:
 
         def write() -> None:
             report = report_of(found["solved"], settings, "", title="", command="")
-            write_files(
-                found["solved"], settings, report, "table.csv", "", out, form="parquet",
-                raw=False, force=False,
-            )  # fmt: skip
+            write_files(found["solved"], settings, report, "table.csv", "", out, force=False)
 
         writing = seconds(write)
     fitting = sum(fits)

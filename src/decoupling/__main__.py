@@ -1,17 +1,33 @@
 """Entry of the command line, which says what to install if it cannot begin."""
 
+import signal
 import sys
+from types import FrameType
 
 
 def main() -> None:
     """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        # What a terminal cannot show is spelled out; a finished run does not fail by it.
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _interrupt)
     try:
         from decoupling.cli import app
+
+        app()
     except ModuleNotFoundError as error:
         if error.name not in {"typer", "rich", "click"}:
             raise
         sys.exit(f'The command line needs {error.name}: pip install "decoupling[cli]".')
-    app()
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Whoever asks to stop is answered alike: what is half done is cleared away."""
+    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

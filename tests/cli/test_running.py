@@ -84,8 +84,9 @@ def test_run_writes_all_files(tmp_path):
     assert np.mean(found == CLASSES) > 0.9
     ranked = rows_of(folder / "labels.csv")
     assert len(ranked) == 120
-    wrong = [float(row["p_wrong"]) for row in ranked]
+    wrong = [float(row["p_wrong"]) for row in ranked if row["given"]]
     assert wrong == sorted(wrong, reverse=True)
+    assert {row["p_wrong"] for row in ranked if not row["given"]} == {""}
     assert [row["rank"] for row in ranked[:2]] == ["1", "2"]
     assert ranked[0]["id"] == f"i{ranked[0]['row']}"
     for row in rows_of(folder / "transitions.csv"):
@@ -108,6 +109,32 @@ def test_the_same_again_from_run_toml(tmp_path):
     assert "is not the file that" in output
 
 
+def test_settings_and_options_at_once_are_refused():
+    write_table()
+    call("run", "insects.csv", "--id", "who", *QUICK, "--out", "once")
+    output = call("run", "insects.csv", "--config", "once/run.toml", "--label", "size",
+                  "--out", "x", code=2)  # fmt: skip
+    assert "--config holds all settings: leave out --label" in output
+
+
+def test_no_input_is_replaced(tmp_path):
+    write_table("labels.csv")
+    before = (tmp_path / "labels.csv").read_bytes()
+    assert "is read, and would be replaced" in call(
+        "run", "labels.csv", "--out", ".", "--force", *QUICK, code=2
+    )
+    assert (tmp_path / "labels.csv").read_bytes() == before
+
+
+def test_what_should_not_happen_is_told_in_a_line(monkeypatch):
+    def fail(*arguments, **options):
+        raise KeyError("x")
+
+    monkeypatch.setattr("decoupling.run.solving.pose", fail)
+    write_table()
+    assert "unexpected KeyError: 'x'" in call("check", "insects.csv", code=2)
+
+
 def test_apply_explain_and_report_from_the_model(tmp_path):
     write_table()
     call("run", "insects.csv", "--id", "who", *QUICK, "--out", "out")
@@ -119,6 +146,10 @@ def test_apply_explain_and_report_from_the_model(tmp_path):
     call("apply", "out", "new.csv", "--out", "classes.parquet")
     again = parquet.read_table("classes.parquet").to_pydict()
     assert again["class"] == [row["class"] for row in found]
+    text = (tmp_path / "new.csv").read_text()
+    (tmp_path / "new.csv").write_text(text.replace("red", "green"))
+    output = call("apply", "out", "new.csv", "--out", "classes.csv", "--force")
+    assert "cells of categories that were never seen, the first 'green'" in output
     assert "classes.csv already" in call("apply", "out", "new.csv", "--out", "classes.csv", code=2)
     output = call("explain", "i3", "out")
     assert "Row 3 has" in output
@@ -145,22 +176,37 @@ def test_decisions_come_back_as_clean_labels(tmp_path):
     proba = parquet.read_table("twice/probabilities.parquet").to_pydict()
     for row, name in ((first, first["suggested"]), (second, second["given"])):
         assert proba[f"p({name})"][int(row["row"])] == 1.0
-    ranked = {row["id"] for row in rows_of("twice/labels.csv")}
-    assert len(ranked) == 117
-    assert not ranked & {first["id"], second["id"], third["id"]}
+    ranked = {row["id"]: row for row in rows_of("twice/labels.csv")}
+    assert len(ranked) == 120
+    for row in (first, second, third):
+        found = ranked[row["id"]]
+        assert found["decided"] == "true"
+        assert found["given"] == row["given"], "as it is in the table"
+    assert ranked[second["id"]]["p_wrong"] == "0"
+    review = json.loads((tmp_path / "twice" / "report.json").read_text())["review"]["rows"]
+    assert not {row["row"] for row in review[:10]} & {first["id"], second["id"]}
+    assert "A person has decided" in call("explain", second["id"], "twice")
+    # The decisions are kept with the run, so that it can be done again.
+    call("run", "insects.csv", "--config", "twice/run.toml", "--out", "thrice")
+    for name in ("labels.csv", "report.html", "model.decoupling", "decisions.csv"):
+        same = [(tmp_path / out / name).read_bytes() for out in ("twice", "thrice")]
+        assert same[0] == same[1], name
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
         ("i999,ant,accept,bee", "'i999' is no row"),
-        ("i1,ant,perhaps,bee", "decision must be one of accept, reject, change"),
-        ("i1,ant,change,", "no class is given"),
-        ("i1,ant,change,wasp", "name classes that no label has: wasp"),
+        ("i1,{},perhaps,bee", "decision must be one of accept, reject, change"),
+        ("i1,{},change,", "no class is given"),
+        ("i1,{},change,wasp", "name classes that no label has: wasp"),
+        ("i1,wasp,accept,bee", "Are these decisions of another table?"),
     ],
 )
 def test_decisions_that_cannot_be(tmp_path, line, message):
     write_table()
+    given = rows_of("insects.csv")[1]["label"]
+    line = line.format(given)
     (tmp_path / "decisions.csv").write_text(f"row,given,decision,class\n{line}\n")
     output = call(
         "run", "insects.csv", "--id", "who", *QUICK, "--decisions", "decisions.csv", code=2
@@ -190,11 +236,11 @@ def test_decisions_for_the_class_that_is_never_labelled():
     write_table(names=("", "bee"), wrong=0)
     options = ("--task", "positive-unlabelled", "--negative", "ant", "--id", "who", *QUICK)
     with open("decisions.csv", "w") as file:
-        file.write("row,given,decision,class\ni0,,accept,ant\ni100,,change,bee\ni1,,reject,\n")
+        file.write("row,given,decision,class\ni0,,accept,ant\ni2,,change,bee\ni1,,reject,\n")
     call("run", "insects.csv", *options, "--out", "out", "--decisions", "decisions.csv")
     proba = parquet.read_table("out/probabilities.parquet").to_pydict()
     assert proba["p(ant)"][0] == 1.0
-    assert proba["p(bee)"][100] == 1.0
+    assert proba["p(bee)"][2] == 1.0
 
 
 def test_exit_codes_json_and_force(tmp_path):
@@ -227,6 +273,12 @@ def test_exit_codes_json_and_force(tmp_path):
         (["run", "insects.csv", "--label", "size"], "these are no labels but numbers or names"),
         (["run", "insects.csv", "--label", "who"], "these are no labels but numbers or names"),
         (["run", "insects.csv", "--image", "colour"], "The first image"),
+        (["run", "insects.csv", "--id", "colour"], "are those of several rows"),
+        (["run", "insects.csv", "--out", "insects.csv/sub"], "is a file, and no folder"),
+        (
+            ["apply", "insects.csv", "insects.csv", "--out", "insects.csv", "--force"],
+            "is read, and",
+        ),
         (["run", "insects.csv", "--format", "xls"], "--format must be parquet or csv"),
         (["run", "insects.csv", "--config", "insects.csv"], "is no TOML file"),
         (["apply", "nothing", "insects.csv"], "does not exist. Give the folder of a run"),
@@ -292,14 +344,15 @@ def test_the_examples_of_the_help_work():
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_interrupted_it_leaves_nothing_behind(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_it_leaves_nothing_behind(tmp_path, number):
     write_table()
     line = [sys.executable, "-m", "decoupling", "run", "insects.csv", "--id", "who",
             "--estimator", "forest"]  # fmt: skip
     process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert b"insects.csv" in process.stdout.readline()
     time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said
     assert b"Nothing was written" in said

@@ -33,6 +33,13 @@ def test_what_is_not_known(tmp_path):
     path.write_text("[settings]\nlables = 1\n")
     with pytest.raises(TableError, match="settings that are not known: lables"):
         read_settings(path)
+    for line in ("exclude = 5", "label = 5", "seed = 'a'", "exclude = [1]"):
+        path.write_text(f"[settings]\n{line}\n")
+        with pytest.raises(TableError, match="cannot be"):
+            read_settings(path)
+    path.write_text("settings = 5\n")
+    with pytest.raises(TableError, match="settings must be a table"):
+        read_settings(path)
     path.write_text("settings = [")
     with pytest.raises(TableError, match="is no TOML file"):
         read_settings(path)

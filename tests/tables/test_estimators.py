@@ -53,8 +53,8 @@ def test_from_a_module(name):
     ("name", "message"),
     [
         ("tree", "estimator must be one of logistic, forest, boosting, mlp, or module:object"),
-        ("nothing:Model", "cannot be imported"),
-        ("sklearn.svm:Nothing", "cannot be imported"),
+        ("nothing:Model", "cannot be had"),
+        ("sklearn.svm:Nothing", "cannot be had"),
         ("sklearn.linear_model:RidgeClassifier", "no predict_proba"),
         ("math:pi", "no fit"),
     ],

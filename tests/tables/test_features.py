@@ -70,9 +70,32 @@ def test_values():
         Feature("colour", "category", ("blue", "red")),
         Feature("truth", "category", ("false", "true")),
     ]
-    np.testing.assert_array_equal(
-        feature_array(table, features), [[1.5, 0.0, 1.0, 1.0], [np.nan, 1.5, np.nan, np.nan]]
-    )
+    with pytest.warns(UserWarning, match="Column 'colour' has 1 cells .* the first 'green'"):
+        X = feature_array(table, features)
+    np.testing.assert_array_equal(X, [[1.5, 0.0, 1.0, 1.0], [np.nan, 1.5, np.nan, np.nan]])
+
+
+def test_cells_that_are_no_numbers_are_told_of():
+    cells = [f"{k}.5" for k in range(N - 1)] + ["unknown"]
+    (), (left,) = find_features(table_of(x=cells))
+    assert left.reason == "39 of its 40 cells look like numbers, and others such as 'unknown'"
+
+
+def test_whole_numbers_too_long_for_a_float():
+    X = feature_array(table_of(x=[2**60 + 1, 3]), [Feature("x", "number")])
+    assert X[0, 0] == 2.0**60
+
+
+@pytest.mark.parametrize(
+    "column",
+    [pa.array([1, 2], pa.time64("us")), pa.array([1, 2], pa.duration("s")), [{"a": 1}, {"a": 2}]],
+    ids=str,
+)
+def test_other_types_are_left_out(column):
+    (), (left,) = find_features(table_of(x=column))
+    assert "are no features" in left.reason
+    with pytest.raises(TableError, match="column 'x' was one of the kind 'category'"):
+        feature_array(table_of(x=[[1], [2]]), [Feature("x", "category", ("a",))])
 
 
 def test_texts_among_numbers():
@@ -89,7 +112,7 @@ def test_infinite_cells_are_missing():
 
 
 def test_words_where_numbers_were():
-    with pytest.raises(TableError, match="column 'x' must be numbers"):
+    with pytest.raises(TableError, match="column 'x' was one of the kind 'number'"):
         feature_array(table_of(x=["a", "b"]), [Feature("x", "number")])
 
 

@@ -27,10 +27,10 @@ def test_all_is_found():
 
 
 def test_all_is_given():
-    table = table_of(x=X, z=X, who=[7, 8, 9, 9], label=X, given=["a", "b", "?", "a"])
+    table = table_of(x=X, z=X, who=[7, 8, 9, 10], label=X, given=["a", "b", "?", "a"])
     problem = pose(table, label="given", id_column="who", exclude=["label", "z"], unlabelled="?")
     assert problem.labels.tolist() == ["a", "b", None, "a"]
-    assert problem.row_names == ["7", "8", "9", "9"]
+    assert problem.row_names == ["7", "8", "9", "10"]
     assert [feature.name for feature in problem.features] == ["x"]
     assert "label column" not in problem.guesses
 
@@ -45,9 +45,30 @@ def test_the_last_column_is_the_label_if_none_is_called_so():
     assert pose(table_of(x=X, kind=["a", "b", "a", "b"])).label == "kind"
 
 
+def test_labels_of_any_type_of_parquet():
+    days = pa.array([1, 2, 1, None], pa.date32())
+    assert pose(table_of(x=X, label=days)).labels.tolist() == [
+        "1970-01-02", "1970-01-03", "1970-01-02", None,
+    ]  # fmt: skip
+    assert pose(table_of(x=X, label=[1.0, 2.0, np.nan, 1.0])).labels.tolist() == [1, 2, None, 1]
+    assert pose(table_of(x=X, label=[1.5, 2.0, 1.5, 2.0])).labels.tolist() == ["1.5", 2, "1.5", 2]
+    assert pose(table_of(x=X, label=[True, False, None, True])).labels.tolist()[:2] == [True, False]
+
+
+def test_the_guess_leaves_other_columns_alone():
+    columns = {"x": X, "kind": ["a", "b"] * 2, "label": ["u", "v"] * 2, "who": ["p", "q", "r", "s"]}
+    assert pose(table_of(**columns), id_column="who", exclude=["label"]).label == "kind"
+
+
 @pytest.mark.parametrize(
     ("columns", "options", "message"),
     [
+        ({"x": X, "kind": ["a", "b"] * 2}, {"label": "kind", "id_column": "kind"},
+         "cannot be that of the labels and another one too"),
+        ({"x": X, "kind": ["a", "b"] * 2, "who": ["p", "p", "q", "r"]},
+         {"label": "kind", "id_column": "who"}, "1 names in the column 'who' are those of several"),
+        ({"x": X, "kind": ["a", "b"] * 2}, {"unlabelled": "c"}, "no label in column 'kind' is 'c'"),
+        ({"x": X, "kind": [[1], [2]] * 2}, {"label": "kind"}, "Cells of type list are no labels"),
         ({"x": X, "kind": ["a"] * 4}, {}, "all labels in column 'kind' are 'a'"),
         ({"x": X, "kind": pa.nulls(4, pa.float64())}, {}, "'kind' has no label in any row"),
         ({"x": X, "kind": ["a", "b"] * 2}, {"label": "kin"}, "Did you mean 'kind'"),
@@ -66,7 +87,7 @@ def test_what_is_missing(columns, options, message):
 
 
 def test_a_label_that_cannot_be_guessed():
-    with pytest.raises(TableError, match=r"has more than 100 different values. Say which column"):
+    with pytest.raises(TableError, match=r"more than 100 different ones. Say which column"):
         pose(table_of(x=np.arange(200.0), z=np.arange(200.0)))
 
 

@@ -82,8 +82,25 @@ def test_kinds_of_columns(tmp_path):
         "day": [datetime(2020, 1, 2), datetime(2020, 3, 4)],
         "many": [1.0, 2.5],
         "gap": [None, None],
-        "word": [None, "x"],
+        "word": ["NA", "x"],  # who knows
     }
+
+
+def test_numbers_with_gaps_and_truth_values(tmp_path):
+    table = read(tmp_path, "a,b,c\n1.5,True,1\nNA,FALSE,?\n?,,3\n")
+    assert columns(table) == {"a": [1.5, None, None], "b": [True, False, None], "c": [1, None, 3]}
+    assert table.as_written("a").to_pylist() == ["1.5", "NA", "?"]
+
+
+def test_quoted_cells_may_be_empty(tmp_path):
+    table = read(tmp_path, '"a","label"\n"1","x"\n"",""\n" 2 "," y "\n')
+    assert columns(table) == {"a": [1, None, 2], "label": ["x", None, "y"]}
+
+
+def test_wide_tables(tmp_path):
+    names = [f"a long name of column {k}" for k in range(20_000)]
+    text = ",".join(names) + "\n" + ",".join(["1"] * 20_000) + "\n"
+    assert read(tmp_path, text).columns == names
 
 
 def test_columns_without_a_name(tmp_path):
@@ -115,6 +132,7 @@ def test_parquet(tmp_path):
         (b"x,y\n1,2\n1,2,3\n4\n", "2 of its rows .* row 2 has 3; row 3 has 1"),
         (b"x,y\n1,2\n3,\x004\n", "line 3 has a NUL character"),
         (b'x,y\n"1,2\n3,4\n', "row 1 has 1"),
+        (b'x,y\n1,2\n3,"4\n5,6\n7,8\n', "line 3: a quote is opened and never closed"),
         (gzip.compress(b"x,y\n1,2\n" * 1000)[:-20], "its end is missing or damaged"),
         (b"\x1f\x8bnonsense", "missing or damaged"),
         (b"PAR1nonsense", "begins like a Parquet file but is none"),
@@ -135,8 +153,9 @@ def test_a_line_without_end(tmp_path):
 def test_encoding_that_does_not_fit(tmp_path):
     with pytest.raises(TableError, match="is not ascii: byte 0xc3"):
         read(tmp_path, COMMAS, encoding="ascii")
-    with pytest.raises(TableError, match="not known to Python"):
-        read(tmp_path, COMMAS, encoding="klingon")
+    for name in ("klingon", "rot13", "zlib"):
+        with pytest.raises(TableError, match="none of texts that Python knows"):
+            read(tmp_path, COMMAS, encoding=name)
 
 
 def test_no_file(tmp_path):

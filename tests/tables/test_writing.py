@@ -82,8 +82,12 @@ def test_what_is_there_is_not_replaced_unasked(tmp_path):
     with pytest.raises(TableError, match=r"has a.txt already. .* --force"):
         with whole_files(tmp_path, ["a.txt", "b.txt"], force=False):
             raise AssertionError
-    with pytest.raises(TableError, match="is a file; give a folder"):
+    with pytest.raises(TableError, match="is a file, and no folder to write to"):
         with whole_files(tmp_path / "a.txt", ["b.txt"], force=True):
+            raise AssertionError
+    (tmp_path / "c.txt").mkdir()
+    with pytest.raises(TableError, match=r"c.txt is a folder, where a file is to be written"):
+        with whole_files(tmp_path, ["c.txt"], force=True):
             raise AssertionError
     with whole_files(tmp_path, ["b.txt"], force=False) as folder:
         (folder / "b.txt").write_text("new")

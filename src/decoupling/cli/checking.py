@@ -22,7 +22,7 @@ from decoupling.cli.options import (
     Unlabelled,
     tab,
 )  # fmt: skip
-from decoupling.cli.terminal import console, errors, plainly, shown
+from decoupling.cli.terminal import console, errors, plainly, shortened, shown
 
 
 def check(
@@ -62,9 +62,7 @@ def check(
 
 def described(table: Any, problem: Any) -> dict[str, Any]:
     """What is in a table, as JSON can hold it."""
-    counts = Counter("" if value is None else str(value) for value in problem.labels.tolist())
-    unlabelled = sum(value is None for value in problem.labels.tolist())
-    counts.pop("", None)
+    counts = Counter(str(value) for value in problem.labels.tolist() if value is not None)
     kinds = Counter(feature.kind for feature in problem.features)
     return {
         "file": table.name,
@@ -73,7 +71,7 @@ def described(table: Any, problem: Any) -> dict[str, Any]:
         "guesses": problem.guesses,
         "label_column": problem.label,
         "labels": dict(counts.most_common()),
-        "unlabelled": unlabelled,
+        "unlabelled": len(problem.labels) - counts.total(),
         "features": dict(kinds) if kinds else {"p(label | x)": len(problem.label_names)},
         "left_out": {column.name: column.reason for column in problem.left_out},
     }
@@ -88,7 +86,7 @@ def print_problem(found: dict[str, Any]) -> None:
     line(f"{found['file']}: {found['rows']:,} rows, {found['columns']:,} columns")
     if found["guesses"]:
         line("  guessed: " + ", ".join(f"{k} {v!r}" for k, v in found["guesses"].items()))
-    labels = [f"{name} {number:,}" for name, number in found["labels"].items()]
+    labels = [f"{shortened(name)} {number:,}" for name, number in found["labels"].items()]
     more = f", and {len(labels) - 10} more" if len(labels) > 10 else ""
     line(f"  labels in {found['label_column']!r}: {', '.join(labels[:10])}{more}")
     if found["unlabelled"]:

@@ -12,6 +12,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table as Grid
 
+from decoupling.cli.checking import print_warnings
 from decoupling.cli.options import (
     NOTHING_WRITTEN,
     Decimal,
@@ -51,22 +52,30 @@ def apply(
 
     decoupling apply demo/run demo/digits.csv --out demo/classes.csv --force
     """
+    from decoupling._files import written_whole
     from decoupling.run.outputs import class_columns, new_rows
+    from decoupling.run.solving import collected_warnings
     from decoupling.tables.reading import TableError, read_table
-    from decoupling.tables.writing import whole_files, write_csv, write_parquet
+    from decoupling.tables.writing import refuse_existing, write_csv, write_parquet
 
     with plainly(NOTHING_WRITTEN):
         if out.suffix not in (".csv", ".parquet"):
             raise TableError(f"--out must end in .csv or .parquet; got {out.name!r}.")
+        refuse_existing(out.parent, [out.name], force=force, inputs=[file, model])
         clf, about = _loaded(model, classifiers=True, trust=trust)
-        table = read_table(file, delimiter=tab(delimiter), encoding=encoding, decimal=decimal)
-        columns = class_columns(clf, new_rows(table, about), table, about.get("id"))
-        with whole_files(out.parent, [out.name], force=force) as folder:
+        with collected_warnings() as warned:
+            table = read_table(file, delimiter=tab(delimiter), encoding=encoding, decimal=decimal)
+            columns = class_columns(clf, new_rows(table, about), table, about.get("id"))
+        with written_whole(out) as part:
             if out.suffix == ".csv":
-                write_csv(folder / out.name, columns, raw=raw_csv)
+                write_csv(part, columns, raw=raw_csv)
             else:
-                write_parquet(folder / out.name, columns)
+                write_parquet(part, columns)
         console.print(f"{len(table):,} rows")
+        if table.guesses:
+            told = ", ".join(f"{name} {value!r}" for name, value in table.guesses.items())
+            console.print(f"  guessed: {shown(told)}", markup=False)
+        print_warnings(warned)
         written([out])
 
 
@@ -113,7 +122,8 @@ def report(
         kept = about.get("report", {})
         content = report_content(
             clf, row_names=about.get("row_names"), title=kept.get("title"),
-            data_hash=kept.get("data"), n_review=review,
+            data_hash=kept.get("data"), n_review=review, warnings=about.get("warnings", ()),
+            commands=kept.get("commands", ()),
         )  # fmt: skip
         written([Report(content).save(out)])
 
@@ -131,7 +141,8 @@ def explain(
 
     with plainly(NOTHING_WRITTEN):
         clf, about = _loaded(model)
-        found = explained(clf, _row_number(row, about.get("row_names")))
+        number = _row_number(row, about.get("row_names"))
+        found = explained(clf, number, decided=number in about.get("decided", ()))
         if as_json:
             print(json.dumps(found.as_dict(), indent=2, ensure_ascii=False))
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -37,11 +38,13 @@ _FILES: Final = (
     "labels.csv", "transitions.csv", "report.html", "report.md", "report.json",
     "model.decoupling", "run.toml",
 )  # fmt: skip
+_DECISIONS: Final = "decisions.csv"
 # The table of the demonstration.
 _DIGITS: Final = "digits.csv"
 
 
 def run(
+    ctx: typer.Context,
     file: File,
     label: Label = None,
     task: Task = "auto",
@@ -90,49 +93,67 @@ def run(
     decoupling run demo/digits.csv --label label --task noisy --out demo/run --force
     """
     from decoupling.run.settings import Settings, file_digest, read_settings
+    from decoupling.run.solving import collected_warnings
+    from decoupling.tables.writing import refuse_existing
 
     with plainly(NOTHING_WRITTEN):
-        settings = Settings(
+        settings, expected = Settings(
             label=label, id=id, exclude=tuple(exclude or ()), unlabelled=unlabelled,
             label_proba=label_proba, image=image, task=task, negative=negative, noise=noise,
             labelled=labelled, estimator=estimator, folds=folds, rounds=rounds, seed=seed,
             delimiter=tab(delimiter), encoding=encoding, decimal=decimal,
-        )  # fmt: skip
-        if form not in ("parquet", "csv"):
-            raise ValueError(f"--format must be parquet or csv; got {form!r}.")
-        expected = None
+            decisions=None if decisions is None else str(decisions), format=form, raw_csv=raw_csv,
+        ), None  # fmt: skip
         if config is not None:
+            _refuse_options(ctx)
             settings, expected = read_settings(config)
+        if settings.format not in ("parquet", "csv"):
+            raise ValueError(f"--format must be parquet or csv; got {settings.format!r}.")
         out = out or file.with_name(f"{file.name.split('.')[0]}_labels")
-        _refuse(out, form, force)
-        solved = _solve_file(file, settings, decisions, quiet=as_json)
+        inputs = [file, *(Path(path) for path in (config, settings.decisions) if path is not None)]
+        names = _names(settings)
+        refuse_existing(out, names, force=force, inputs=inputs)
+        solved = _solve_file(file, settings, quiet=as_json)
         settings = replace(settings, label=solved.problem.label)
         digest = file_digest(file)
         if expected not in (None, digest):
             solved.warnings.append(f"{file.name} is not the file that {config} was written for.")
-        command = _command(file.name, settings, decisions)
-        report = report_of(solved, settings, digest, title=file.name, command=command)
-        paths = write_files(
-            solved, settings, report, file.name, digest, out, form=form, raw=raw_csv, force=force
-        )
+        with collected_warnings() as warned:
+            command = _command(file.name, settings)
+            report = report_of(solved, settings, digest, title=file.name, command=command)
+            paths = write_files(solved, settings, report, file.name, digest, out, force=force)
+        solved.warnings.extend(warned)
         _tell(solved, report, paths, as_json=as_json)
     _leave(solved, strict)
 
 
-def _refuse(out: Path, form: str, force: bool) -> None:
-    """Before the work, not after it."""
-    from decoupling.tables.writing import refuse_existing
+def _refuse_options(ctx: typer.Context) -> None:
+    """Options that a file of settings would override without a word."""
+    allowed = {"file", "out", "config", "force", "strict", "as_json"}
+    given = [
+        f"--{name.replace('_', '-')}"
+        for name in ctx.params
+        if name not in allowed
+        and getattr(ctx.get_parameter_source(name), "name", "") == "COMMANDLINE"
+    ]
+    if given:
+        raise ValueError(f"--config holds all settings: leave out {', '.join(given)}.")
 
-    refuse_existing(out, [*_FILES, f"probabilities.{form}"], force=force)
+
+def _names(settings: Any) -> list[str]:
+    """Files of a run."""
+    decided = [] if settings.decisions is None else [_DECISIONS]
+    return [f"probabilities.{settings.format}", *_FILES, *decided]
 
 
-def _solve_file(file: Path, settings: Any, decisions: Path | None, *, quiet: bool) -> Any:
+def _solve_file(file: Path, settings: Any, *, quiet: bool) -> Any:
     from decoupling.run.decisions import read_decisions
     from decoupling.run.solving import collected_warnings, read_problem
 
     with collected_warnings() as warned, busy(f"reading {file.name}"):
         table, problem = read_problem(file, settings)
-        decided = None if decisions is None else read_decisions(decisions, problem)
+        path = settings.decisions
+        decided = None if path is None else read_decisions(Path(path), problem)
     if not quiet:
         print_problem(described(table, problem))
     del table
@@ -147,16 +168,18 @@ def _solved(problem: Any, settings: Any, decided: Any, warned: list[str]) -> Any
     return replace(solved, warnings=[*warned, *solved.warnings])
 
 
-def _command(file: str, settings: Any, decisions: Path | None) -> str:
+def _command(file: str, settings: Any) -> str:
     """The command that does the same again."""
     default = type(settings)()
     parts = ["decoupling", "run", file]
     for name, value in vars(settings).items():
-        if value != getattr(default, name):
+        if name == "decisions" and value is not None:
+            parts += ["--decisions", _DECISIONS]
+        elif value is True:
+            parts.append(f"--{name.replace('_', '-')}")
+        elif value != getattr(default, name):
             for one in value if isinstance(value, tuple) else [value]:
                 parts += [f"--{name.replace('_', '-')}", str(one)]
-    if decisions is not None:
-        parts += ["--decisions", decisions.name]
     return shlex.join(parts)
 
 
@@ -167,7 +190,8 @@ def report_of(
     from decoupling.report.content import report_content
     from decoupling.report.document import Report
 
-    given = {name: value for name, value in vars(settings).items() if value not in (None, ())}
+    kept = settings if settings.decisions is None else replace(settings, decisions=_DECISIONS)
+    given = {name: value for name, value in vars(kept).items() if value not in (None, ())}
     return Report(
         report_content(
             solved.clf, row_names=solved.problem.row_names, title=title, settings=given,
@@ -185,8 +209,6 @@ def write_files(
     digest: str,
     out: Path,
     *,
-    form: str,
-    raw: bool,
     force: bool,
     more: Mapping[str, Any] | None = None,
 ) -> list[Path]:
@@ -196,17 +218,29 @@ def write_files(
     from decoupling.run.settings import settings_toml
     from decoupling.tables.writing import whole_files, write_csv
 
-    names = [f"probabilities.{form}", *_FILES, *(more or {})]
+    names = [*_names(settings), *(more or {})]
+    kept = settings
     with whole_files(out, names, force=force) as folder, busy("writing"):
-        write_tables(solved, folder, form=form, raw=raw)
+        write_tables(solved, folder, form=settings.format, raw=settings.raw_csv)
         for suffix in ("html", "md", "json"):
             report.save(folder / f"report.{suffix}")
-        about = about_model(solved.problem, settings) | {"report": {"title": name, "data": digest}}
+        about = about_model(solved, settings) | {
+            "report": {
+                "title": name, "data": digest, "commands": report.content["reproduce"]["commands"],
+            }
+        }  # fmt: skip
         save(solved.clf, folder / "model.decoupling", about=about)
-        toml = settings_toml(settings, name, digest)
+        if settings.decisions is not None:
+            shutil.copyfile(settings.decisions, folder / _DECISIONS)
+            kept = replace(settings, decisions=_DECISIONS)
+        toml = settings_toml(kept, name, digest)
         (folder / "run.toml").write_text(toml, encoding="utf-8")
         for file, columns in (more or {}).items():
             write_csv(folder / file, columns)
+    # A table of the other form would be that of another run.
+    (out / f"probabilities.{'csv' if settings.format == 'parquet' else 'parquet'}").unlink(
+        missing_ok=True
+    )
     return [out / each for each in names]
 
 
@@ -231,6 +265,11 @@ def _tell(solved: Any, report: Any, paths: list[Path], *, as_json: bool) -> None
     console.print(f"\n{shown(verdict['headline'])}", markup=False, style="bold")
     for sentence in verdict["sentences"]:
         console.print(shown(sentence), markup=False)
+    trust = verdict["trust"]
+    console.print(f"{shown(trust['words'])} ({trust['light']} light).", markup=False)
+    for reason in trust["reasons"]:
+        if reason["light"] != "green":
+            console.print(f"  {shown(reason['text'])}", markup=False)
     print_warnings(solved.warnings)
     console.print()
     written(paths)
@@ -257,11 +296,12 @@ def demo(
 
     from decoupling.run.demo import MISSING, NOISE, covered, demo_table, make_demo
     from decoupling.run.settings import Settings
+    from decoupling.tables.writing import refuse_existing
 
     with plainly(NOTHING_WRITTEN):
-        _refuse(out, "parquet", force)
-        made = make_demo(seed)
         settings = Settings(task="noisy", seed=seed)
+        refuse_existing(out, [*_names(settings), _DIGITS], force=force)
+        made = make_demo(seed)
         given = made.problem.labels
         has = np.array([label is not None for label in given.tolist()])
         right = (given[has] == made.classes[has]).mean()
@@ -278,7 +318,7 @@ def demo(
             thumbnails=list(made.pictures), true_classes=made.classes,
         )  # fmt: skip
         paths = write_files(
-            solved, settings, report, "digits", "", out, form="parquet", raw=False, force=force,
+            solved, settings, report, "digits", "", out, force=force,
             more={_DIGITS: demo_table(made)},
         )  # fmt: skip
         console.print(

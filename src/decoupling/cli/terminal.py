@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
+import click
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -26,6 +28,17 @@ def plainly(
     except (ValueError, OSError, ModuleNotFoundError) as error:
         errors.print(f"[bold red]Error:[/] {escape(shown(str(error)))}")
         raise typer.Exit(BAD_INPUT) from error
+    except (typer.Exit, click.exceptions.ClickException):
+        raise
+    except Exception as error:
+        if os.environ.get("DECOUPLING_DEBUG"):
+            raise
+        errors.print(
+            f"[bold red]Error:[/] unexpected {type(error).__name__}: {escape(shown(str(error)))}. "
+            "This should not happen: please report it with what `decoupling info` prints. "
+            "DECOUPLING_DEBUG=1 shows where."
+        )
+        raise typer.Exit(BAD_INPUT) from error
     except KeyboardInterrupt:
         errors.print(f"Interrupted. {interrupted}")
         raise typer.Exit(INTERRUPTED) from None
@@ -45,6 +58,18 @@ def shown(text: str) -> str:
     red \x1b[31m
     """
     return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
+def shortened(name: object, letters: int = 40) -> str:
+    """A name on one line, cut if it is long.
+
+    Examples
+    --------
+    >>> shortened("x" * 50, 10)
+    'xxxxxxxxx…'
+    """
+    text = shown(str(name)[: letters + 1]).replace("\n", "\\n")
+    return text if len(text) <= letters else f"{text[: letters - 1]}…"
 
 
 def written(paths: Iterable[Path]) -> None:

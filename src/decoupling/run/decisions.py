@@ -34,21 +34,24 @@ class Decisions:
 
 def read_decisions(path: Path, problem: Problem) -> Decisions:
     """Decisions as the report gives them out: columns row, given, decision and class."""
-    table = read_table(path, delimiter=",")
-    columns = {name: table.column(name).to_pylist() for name in ("row", "decision", "class")}
+    table = read_table(path)
+    columns = {
+        name: table.as_written(name).to_pylist() for name in ("row", "given", "decision", "class")
+    }
     names = problem.row_names or [str(row) for row in range(len(problem.labels))]
     place = {name: k for k, name in enumerate(names)}
-    if len(place) < len(names):
-        raise TableError(
-            f"{len(names) - len(place)} rows have a name that another row has too, so that "
-            "decisions cannot be told apart. Choose another --id column, or none."
-        )
     known = {str(value): value for value in problem.labels.tolist() if value is not None}
     classes = np.full(len(names), None, dtype=object)
-    for number, (row, decision, name) in enumerate(zip(*columns.values(), strict=True), start=1):
-        name, row = (as_written(name), as_written(row))
+    for number, cells in enumerate(zip(*columns.values(), strict=True), start=1):
+        row, given, decision, name = map(as_written, cells)
         if row not in place:
             raise TableError(f"{path.name}, row {number}: {row!r} is no row of the table.")
+        label = problem.labels[place[row]]
+        if (given or None) != (None if label is None else str(label)):
+            raise TableError(
+                f"{path.name}, row {number}: row {row!r} had the label {given!r}, and has "
+                f"{label!r} in the table. Are these decisions of another table?"
+            )
         if decision not in _DECISIONS:
             raise TableError(
                 f"{path.name}, row {number}: decision must be one of {', '.join(_DECISIONS)}; got "

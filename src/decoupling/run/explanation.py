@@ -33,6 +33,8 @@ class Explanation:
         p(class | label, x): the product of these two, made to sum to 1.
     shares : array (C,)
         Estimated share of each class among all rows.
+    decided : bool
+        Whether a person has decided on the class.
     """
 
     row: int
@@ -44,6 +46,7 @@ class Explanation:
     given_label: FloatArray
     result: FloatArray
     shares: FloatArray
+    decided: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """All of it with lists for arrays, and the words."""
@@ -64,7 +67,9 @@ class Explanation:
             f"By its features alone it is most probably {self.classes[seen]!r} "
             f"({_percent(self.class_proba[seen])}).",
         ]
-        if self.given is None:
+        if self.decided:
+            lines.append(f"A person has decided that it is {suggested!r}.")
+        elif self.given is None:
             rate = float(self.given_label @ self.class_proba)
             lines.append(
                 f"Rows like it stay unlabelled in {_percent(rate)} of cases; that it has no label "
@@ -95,7 +100,7 @@ def _percent(p: float) -> str:
     return "more than 99.9%" if 0.9995 <= p < 1 else f"{p:.1%}"
 
 
-def explain(clf: DecouplingClassifier, row: int) -> Explanation:
+def explain(clf: DecouplingClassifier, row: int, *, decided: bool = False) -> Explanation:
     """What is known of a row that a classifier was fitted on."""
     n_rows = len(clf.label_proba_)
     if not 0 <= row < n_rows:
@@ -113,4 +118,5 @@ def explain(clf: DecouplingClassifier, row: int) -> Explanation:
         given_label=clf.transitions_[:, column],
         result=clf.label_conditional_proba_[row],
         shares=np.asarray(clf.label_conditional_proba_.mean(axis=0)),
+        decided=decided,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,7 @@ from decoupling.classifier import DecouplingClassifier
 from decoupling.run.settings import Settings
 from decoupling.run.solving import Solved
 from decoupling.tables.features import Feature, feature_array
-from decoupling.tables.problem import Problem
-from decoupling.tables.reading import Table
+from decoupling.tables.reading import Table, TableError
 from decoupling.tables.writing import write_csv, write_parquet
 
 
@@ -26,24 +25,29 @@ def probability_columns(solved: Solved) -> dict[str, Any]:
         "row": np.arange(len(problem.labels)),
         **({"id": problem.row_names} if problem.row_names else {}),
         "given": problem.labels.tolist(),
-        **_p_columns(solved.clf.classes_, solved.class_proba),
+        **_p_columns(solved.clf.classes_, solved.clf.label_conditional_proba_),
     }
 
 
 def label_columns(solved: Solved) -> dict[str, Any]:
     """All rows, those whose label is most probably wrong first, then the unlabelled ones."""
     issues = solved.clf.label_issues(all_rows=True, with_unlabelled=True)
-    order = issues.row[~solved.decided[issues.row]]
-    keep = ~solved.decided[issues.row]
-    names = solved.problem.row_names
+    problem, decisions = solved.problem, solved.decisions
+    names = problem.row_names
+    given = problem.labels[issues.row].tolist()
     return {
-        "rank": np.arange(1, len(order) + 1),
-        "row": order,
-        **({"id": [names[row] for row in order]} if names else {}),
-        "given": issues.given[keep].tolist(),
-        "suggested": issues.suggested[keep].tolist(),
-        "p_wrong": issues.p_wrong[keep].round(6),
-        **_p_columns(solved.clf.classes_, issues.class_proba[keep].round(6)),
+        "rank": issues.rank,
+        "row": issues.row,
+        **({"id": [names[row] for row in issues.row]} if names else {}),
+        "given": given,
+        "suggested": issues.suggested.tolist(),
+        # Where there is no label none can be wrong.
+        "p_wrong": [
+            None if label is None else round(p, 6)
+            for label, p in zip(given, issues.p_wrong.tolist(), strict=True)
+        ],
+        **({} if decisions is None else {"decided": decisions.rows[issues.row]}),
+        **_p_columns(solved.clf.classes_, issues.class_proba.round(6)),
     }
 
 
@@ -55,11 +59,10 @@ def transition_columns(clf: DecouplingClassifier, level: float = 0.9) -> dict[st
     """T = p(label | class) with its intervals, an entry per row."""
     lower, upper = clf.transition_interval(level)
     pairs = [(c, s) for c in range(len(clf.classes_)) for s in range(len(clf.labels_))]
-    names = ["unlabelled" if label is None else label for label in clf.labels_]
     at = tuple(np.array(pairs).T)
     return {
         "class": [clf.classes_.tolist()[c] for c, _ in pairs],
-        "label": [names[s] for _, s in pairs],
+        "label": [clf.labels_[s] for _, s in pairs],  # nothing where there is none
         "probability": clf.transitions_[at].round(6),
         f"lower_{level:.0%}": lower[at].round(6),
         f"upper_{level:.0%}": upper[at].round(6),
@@ -76,9 +79,12 @@ def write_tables(solved: Solved, folder: Path, *, form: str, raw: bool) -> None:
     write_csv(folder / "transitions.csv", transition_columns(solved.clf), raw=raw)
 
 
-def about_model(problem: Problem, settings: Settings) -> dict[str, Any]:
-    """What has to be known to read new rows as these were read."""
+def about_model(solved: Solved, settings: Settings) -> dict[str, Any]:
+    """What has to be known to read new rows as these were read, and to tell of these."""
+    problem, decisions = solved.problem, solved.decisions
     return {
+        "decided": [] if decisions is None else np.flatnonzero(decisions.rows).tolist(),
+        "warnings": solved.warnings,
         "label": problem.label,
         "id": settings.id,
         "row_names": problem.row_names,
@@ -91,21 +97,31 @@ def about_model(problem: Problem, settings: Settings) -> dict[str, Any]:
 def new_rows(table: Table, about: Mapping[str, Any]) -> AnyArray:
     """Features of the rows of another table, (N, D)."""
     if about.get("label_proba"):
-        names = [
-            about["label_proba"] + ("" if name is None else str(name))
-            for name in about["label_names"]
-        ]
-        names = [
-            name if name in table.columns else f"{name}unlabelled" if label is None else name
-            for name, label in zip(names, about["label_names"], strict=True)
-        ]
+        names = [_proba_column(table, about["label_proba"], name) for name in about["label_names"]]
+        _need(table, names)
         return np.column_stack(
             [np.asarray(table.column(name).to_numpy(), dtype=np.float64) for name in names]
         )
     features = [
         Feature(one["name"], one["kind"], tuple(one["categories"])) for one in about["features"]
     ]
+    _need(table, [feature.name for feature in features])
     return feature_array(table, features)
+
+
+def _need(table: Table, names: Sequence[str]) -> None:
+    missing = [name for name in names if name not in table.columns]
+    if len(missing) > 1:
+        raise TableError(
+            f"{table.name} lacks {len(missing)} of the {len(names)} columns of the model: "
+            f"{', '.join(map(repr, missing[:5]))}. Its columns are: {table.listed_columns()}."
+        )
+
+
+def _proba_column(table: Table, prefix: str, label: Any) -> str:
+    if label is not None:
+        return f"{prefix}{label}"
+    return prefix if prefix in table.columns else f"{prefix}unlabelled"
 
 
 def class_columns(
@@ -116,7 +132,7 @@ def class_columns(
     named = id_column is not None and id_column in table.columns
     return {
         "row": np.arange(len(table)),
-        **({"id": table.column(id_column).to_pylist()} if named and id_column else {}),
+        **({"id": table.as_written(id_column).to_pylist()} if named and id_column else {}),
         "class": clf.classes_[proba.argmax(axis=1)].tolist(),
         **_p_columns(clf.classes_, proba.round(6)),
     }

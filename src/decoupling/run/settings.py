@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +13,15 @@ import decoupling
 from decoupling.tables.reading import TableError
 
 _CHUNK: Final = 1 << 20
+# What a field of a type may be in TOML.
+_KINDS: Final[dict[str, tuple[type, ...]]] = {
+    "str": (str,),
+    "str | None": (str,),
+    "int": (int,),
+    "bool": (bool,),
+    "float | None": (int, float),
+    "tuple[str, ...]": (list,),
+}
 
 
 @dataclass(frozen=True)
@@ -33,6 +42,10 @@ class Settings:
         Its ``random_state``.
     delimiter, encoding, decimal
         As in `read_table`.
+    decisions : str
+        Path of a file as `read_decisions` takes it.
+    format, raw_csv
+        Of the tables that are written.
     """
 
     label: str | None = None
@@ -52,6 +65,9 @@ class Settings:
     delimiter: str | None = None
     encoding: str | None = None
     decimal: str | None = None
+    decisions: str | None = None
+    format: str = "parquet"
+    raw_csv: bool = False
 
 
 def settings_toml(settings: Settings, file: str, digest: str) -> str:
@@ -80,16 +96,23 @@ def read_settings(path: Path) -> tuple[Settings, str | None]:
     """Settings from a file that a run wrote, and the SHA-256 of its table."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-        known = {field.name for field in fields(Settings)}
-        given = dict(content.get("settings", {}))
-        unknown = sorted(set(given) - known)
-        if unknown:
-            raise TableError(f"{path.name} has settings that are not known: {', '.join(unknown)}.")
-        if "exclude" in given:
-            given["exclude"] = tuple(given["exclude"])
-        return Settings(**given), content.get("sha256")
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise TableError(f"{path.name} is no TOML file: {error}.") from error
+    given = content.get("settings", {})
+    if not isinstance(given, dict):
+        raise TableError(f"{path.name}: settings must be a table, [settings].")
+    kinds = {field.name: _KINDS[str(field.type)] for field in fields(Settings)}
+    unknown = sorted(set(given) - set(kinds))
+    if unknown:
+        raise TableError(f"{path.name} has settings that are not known: {', '.join(unknown)}.")
+    for name, value in given.items():
+        items = value if isinstance(value, list) else []
+        if not isinstance(value, kinds[name]) or not all(isinstance(item, str) for item in items):
+            raise TableError(f"{path.name}: {name} cannot be {value!r}.")
+    settings = Settings(**given | {"exclude": tuple(given.get("exclude", ()))})
+    if settings.decisions is not None:
+        settings = replace(settings, decisions=str(path.parent / settings.decisions))
+    return settings, content.get("sha256")
 
 
 def file_digest(path: Path) -> str:

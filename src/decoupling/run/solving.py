@@ -5,13 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from decoupling._typing import AnyArray, BoolArray, FloatArray
+from decoupling._typing import AnyArray, FloatArray
 from decoupling.classifier import DecouplingClassifier
 from decoupling.given_proba import GivenProba
 from decoupling.run.decisions import Decisions
@@ -52,10 +52,8 @@ class Solved:
         Fitted.
     problem : Problem
         What it was fitted on.
-    class_proba : array (N, C)
-        p(class | label, x), with what people have decided.
-    decided : bool array (N,)
-        Rows that people have decided on.
+    decisions : Decisions or None
+        What people have decided, which is certain in ``clf``.
     warnings : list of str
         What was warned of on the way.
     converged : bool
@@ -64,8 +62,7 @@ class Solved:
 
     clf: DecouplingClassifier
     problem: Problem
-    class_proba: FloatArray
-    decided: BoolArray
+    decisions: Decisions | None
     warnings: list[str]
     converged: bool
 
@@ -88,13 +85,12 @@ def solve(
     decisions: Decisions | None = None,
 ) -> Solved:
     """Fit a `DecouplingClassifier`. What people have decided takes the place of the labels."""
-    labels, decided = problem.labels, np.zeros(len(problem.labels), dtype=bool)
+    labels = problem.labels
     if decisions is not None:
-        decided = decisions.rows
         # The class that is never labelled is no label.
         known = {label for label in labels.tolist() if label is not None}
         classes = [name if name in known else None for name in decisions.classes.tolist()]
-        labels = np.where(decided, np.array(classes, dtype=object), labels)
+        labels = np.where(decisions.rows, np.array(classes, dtype=object), labels)
     clf = DecouplingClassifier(
         _estimator(problem, settings),
         task=settings.task,
@@ -107,12 +103,17 @@ def solve(
     )
     with collected_warnings() as texts:
         clf.fit(problem.X, labels)
-    proba = clf.label_conditional_proba_.copy()
     if decisions is not None:
-        proba[decided] = _certain(clf.classes_, decisions.classes[decided])
-    return Solved(
-        clf, replace(problem, labels=labels), proba, decided, texts, clf.posterior_.trace.converged
-    )
+        _settle(clf, decisions)
+    return Solved(clf, problem, decisions, texts, clf.posterior_.trace.converged)
+
+
+def _settle(clf: DecouplingClassifier, decisions: Decisions) -> None:
+    """Make what people have decided certain, wherever the classifier tells of its rows."""
+    proba = clf.label_conditional_proba_.copy()
+    proba[decisions.rows] = _certain(clf.classes_, decisions.classes[decisions.rows])
+    clf.label_conditional_proba_ = proba
+    clf.transduction_ = clf.classes_[proba.argmax(axis=1)]
 
 
 def _estimator(problem: Problem, settings: Settings) -> Any:
@@ -126,9 +127,10 @@ def _like_labels(negative: str, labels: AnyArray) -> Any:
     first = next(label for label in labels if label is not None)
     if isinstance(first, int | float) and not isinstance(first, bool):
         try:
-            return type(first)(float(negative))
+            number = float(negative)
         except ValueError:
             return negative
+        return int(number) if number.is_integer() else negative
     return negative
 
 

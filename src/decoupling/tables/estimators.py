@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from decoupling.tables.features import Feature
 
@@ -41,13 +44,17 @@ def make_estimator(name: str, features: Sequence[Feature], seed: int) -> Any:
 
 
 def _imported(name: str) -> Any:
+    """An object of a module, which may also lie in the current folder."""
     module, _, attribute = name.partition(":")
+    if "" not in sys.path and os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
     try:
         found = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(f"estimator {name!r} cannot be imported: {error}.") from error
-    made = found() if callable(found) and not hasattr(found, "get_params") else found
-    made = made() if isinstance(made, type) else made
+        made = found() if callable(found) and not isinstance(found, BaseEstimator) else found
+    except Exception as error:  # whatever the code of others does
+        raise ValueError(
+            f"estimator {name!r} cannot be had: {type(error).__name__}: {error}."
+        ) from error
     if not (hasattr(made, "fit") and hasattr(made, "predict_proba")):
         raise ValueError(
             f"estimator {name!r} is no classifier with probabilities: it has no fit or no "

@@ -84,28 +84,42 @@ def _feature(name: str, column: Any) -> Feature | LeftOut:
     from pyarrow import compute, types
 
     kind = column.type
-    if types.is_nested(kind) or types.is_binary(kind):
+    numeric = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+    timed = types.is_date(kind) or types.is_timestamp(kind)
+    texts = types.is_string(kind) or types.is_large_string(kind)
+    if not (numeric or timed or texts or types.is_boolean(kind)):
         return LeftOut(name, f"cells of type {kind} are no features")
     n_distinct = compute.count_distinct(column).as_py()
     if n_distinct <= 1:
         return LeftOut(name, "all its cells are alike" if n_distinct else "it is empty")
     if types.is_integer(kind) and _numbers_rows(name, column, n_distinct):
         return LeftOut(name, "it numbers the rows")
-    if types.is_floating(kind) or types.is_integer(kind) or types.is_decimal(kind):
-        return Feature(name, "number")
-    if types.is_temporal(kind):
+    if numeric or timed:
         return Feature(name, "number")
     if types.is_boolean(kind):
         return Feature(name, "category", ("false", "true"))
-    texts = column.cast(pa.string())
-    some = texts.slice(0, _LOOKED_AT)
+    column = column.cast(pa.string())
+    some = column.slice(0, _LOOKED_AT)
     words = compute.mean(compute.add(compute.count_substring_regex(some, r"\S\s+\S"), 1)).as_py()
     if words and words >= _WORDS and n_distinct > len(column) // 10:
         return Feature(name, "text")
     if n_distinct > min(_MOST_CATEGORIES, len(column) // 2):
-        return LeftOut(name, f"{n_distinct:,} different words in {len(column):,} rows name them")
-    values = sorted(value for value in compute.unique(texts).to_pylist() if value is not None)
+        return LeftOut(name, _words_or_numbers(column, n_distinct))
+    values = sorted(value for value in compute.unique(column).to_pylist() if value is not None)
     return Feature(name, "category", tuple(values))
+
+
+def _words_or_numbers(column: Any, n_distinct: int) -> str:
+    """Why a column of many texts is none of categories."""
+    from pyarrow import compute
+
+    numbers = compute.match_substring_regex(column, r"^[-+]?[\d.,]+$")
+    n_numbers = compute.sum(numbers).as_py() or 0
+    if n_numbers > len(column) // 2:
+        odd = compute.filter(column, compute.invert(numbers)).drop_null()
+        such = f", and others such as {odd[0].as_py()!r}" if len(odd) else ""
+        return f"{n_numbers:,} of its {len(column):,} cells look like numbers{such}"
+    return f"{n_distinct:,} different words in {len(column):,} rows name them"
 
 
 def _numbers_rows(name: str, column: Any, n_distinct: int) -> bool:
@@ -136,20 +150,19 @@ def _values(column: Any, feature: Feature, file: str) -> AnyArray:
     import pyarrow as pa
     from pyarrow import compute, types
 
-    if feature.kind == "text":
-        texts = column.cast(pa.string())
-        return np.asarray(compute.fill_null(texts, "").to_numpy(), dtype=object)
-    if feature.kind == "category":
-        codes = compute.index_in(column.cast(pa.string()), pa.array(feature.categories))
-        return np.asarray(codes.cast(pa.float64()).to_numpy(), dtype=np.float64)
-    if types.is_temporal(column.type):
-        micro = column.cast(pa.timestamp("us")).cast(pa.int64())
-        return np.asarray(compute.divide(micro.cast(pa.float64()), 86_400e6).to_numpy())
     try:
-        values = np.array(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        if feature.kind == "text":
+            return np.asarray(compute.fill_null(column.cast(pa.string()), "").to_numpy(), object)
+        if feature.kind == "category":
+            return _codes(column.cast(pa.string()), feature)
+        if types.is_temporal(column.type):
+            micro = column.cast(pa.timestamp("us")).cast(pa.int64()).cast(pa.float64())
+            return np.asarray(compute.divide(micro, 86_400e6).to_numpy())
+        values = np.array(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+    except pa.ArrowException as error:
         raise TableError(
-            f"{file}: column {feature.name!r} must be numbers, and has other cells: {error}"
+            f"{file}: column {feature.name!r} was one of the kind {feature.kind!r}, and has other "
+            f"cells here: {error}"
         ) from error
     infinite = np.isinf(values)
     if infinite.any():
@@ -159,6 +172,21 @@ def _values(column: Any, feature: Feature, file: str) -> AnyArray:
         )
         values[infinite] = np.nan
     return values
+
+
+def _codes(texts: Any, feature: Feature) -> FloatArray:
+    """Numbers of categories; those that were never seen are missing, and told of."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    codes = compute.index_in(texts, pa.array(feature.categories, pa.string()))
+    new = compute.filter(texts, compute.and_(compute.is_null(codes), compute.is_valid(texts)))
+    if len(new):
+        warn_user(
+            f"Column {feature.name!r} has {len(new)} cells of categories that were never seen, the "
+            f"first {new[0].as_py()!r}. They are taken as missing."
+        )
+    return np.asarray(codes.cast(pa.float64()).to_numpy(), dtype=np.float64)
 
 
 def warn_of_leaks(

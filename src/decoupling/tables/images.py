@@ -29,8 +29,14 @@ class ImageColumn(Sequence["bytes | None"]):
     def __init__(self, cells: Any, folder: Path) -> None:
         with needs_extra("cli", "Making thumbnails"):
             import PIL.Image  # noqa: F401
+            from pyarrow import compute, types
         self.cells = cells
         self.folder = folder
+        if types.is_struct(cells.type) and "bytes" in {field.name for field in cells.type}:
+            self.cells = cells = compute.struct_field(cells, "bytes")
+        texts = types.is_string(cells.type) or types.is_large_string(cells.type)
+        if not (texts or types.is_binary(cells.type) or types.is_large_binary(cells.type)):
+            raise TableError(f"Images are bytes, or paths of files; got cells of {cells.type}.")
         first = next((cell.as_py() for cell in cells if cell.is_valid), None)
         if isinstance(first, str) and not (folder / first).exists():
             raise TableError(
@@ -63,7 +69,11 @@ def _thumbnail(data: bytes) -> bytes:
     """An image made small, as PNG; ValueError if it is none, or too large to open."""
     from PIL import Image
 
-    with Image.open(BytesIO(data)) as image:
+    try:
+        opened = Image.open(BytesIO(data))
+    except Image.DecompressionBombError as error:
+        raise ValueError(str(error)) from error
+    with opened as image:
         if image.width * image.height > _LARGEST:
             raise ValueError("The image is too large.")
         small = image.convert("RGB") if image.mode not in ("L", "RGB", "RGBA") else image.copy()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +23,11 @@ from decoupling.tables.images import ImageColumn
 from decoupling.tables.reading import Table, TableError
 
 # What a column of labels is often called; the first that is there is taken.
-_LABEL_NAMES: Final = ("label", "labels", "class", "target", "category", "given_label", "y")
+_LABEL_NAMES: Final = ("label", "labels", "class", "target", "category", "given_label")
+# What is written in a column of labels where there is none, besides nothing.
+_NO_LABEL: Final = ("NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "<NA>", "#N/A")
+# Whole numbers as labels; longer ones, or with a sign or zeros in front, are names.
+_WHOLE: Final = re.compile(r"-?(0|[1-9]\d{0,17})\Z")
 # A column of labels that is guessed has so many different ones at most.
 _MOST_LABELS: Final = 100
 
@@ -95,22 +101,23 @@ def pose(
         Column of images, or of the paths of their files, which begin at ``folder``.
     """
     guesses = dict(table.guesses)
-    if label is None:
-        label = _guess_label(table)
-        guesses["label column"] = label
-    labels = _labels(table, label, unlabelled)
-    for name in exclude:
+    others = [*exclude, *(name for name in (id_column, image) if name is not None)]
+    for name in others:
         table.column(name)  # a name that is not there is a mistake
-    row_names = None
-    if id_column is not None:
-        row_names = ["" if v is None else str(v) for v in table.column(id_column).to_pylist()]
+    if label is None:
+        label = _guess_label(table, others, label_proba)
+        guesses["label column"] = label
+    if label in others:
+        raise TableError(f"The column {label!r} cannot be that of the labels and another one too.")
+    labels = _labels(table, label, unlabelled, guesses)
+    row_names = None if id_column is None else _row_names(table, id_column)
     images = None if image is None else ImageColumn(table.column(image), folder)
     common: dict[str, Any] = {
         "labels": labels, "label": label, "row_names": row_names, "images": images,
         "guesses": guesses,
     }  # fmt: skip
     if label_proba is not None:
-        X, names = _label_proba(table, label_proba, labels)
+        X, names = _label_proba(table, label_proba, labels, [label, *others])
         return Problem(X=X, features=(), label_names=names, **common)
     features, left_out = find_features(
         table, [label, *([id_column] if id_column else []), *exclude]
@@ -125,28 +132,57 @@ def pose(
     return Problem(X=X, features=features, left_out=left_out, **common)
 
 
-def _guess_label(table: Table) -> str:
-    from pyarrow import compute
+def _row_names(table: Table, name: str) -> list[str]:
+    names = ["" if v is None else str(v) for v in table.as_written(name).to_pylist()]
+    twice = [name for name, number in Counter(names).items() if number > 1]
+    if twice:
+        raise TableError(
+            f"{table.name}: {len(twice)} names in the column {name!r} are those of several rows, "
+            f"the first {twice[0]!r}. Choose another --id, or none."
+        )
+    return names
 
-    by_name = {name.lower(): name for name in table.columns}
+
+def _guess_label(table: Table, others: Sequence[str], prefix: str | None) -> str:
+    from pyarrow import compute, types
+
+    left = [name for name in table.columns if name not in others]
+    if prefix is not None:
+        left = [name for name in left if not name.startswith(prefix)] or left
+    by_name = {name.lower(): name for name in left}
     for name in _LABEL_NAMES:
         if name in by_name:
             return by_name[name]
-    last = table.columns[-1]
-    if compute.count_distinct(table.column(last)).as_py() <= _MOST_LABELS:
-        return last
+    last = table.column(left[-1]) if left else None
+    if last is not None and not types.is_nested(last.type) and not types.is_null(last.type):
+        if compute.count_distinct(last).as_py() <= _MOST_LABELS:
+            return left[-1]
     raise TableError(
-        f"{table.name}: no column is called label or class, and the last one, {last!r}, has more "
-        f"than {_MOST_LABELS} different values. Say which column holds the labels with --label: "
+        f"{table.name}: no column is called label or class, and the last one holds no labels or "
+        f"more than {_MOST_LABELS} different ones. Say which column holds the labels with --label: "
         f"{table.listed_columns()}."
     )
 
 
-def _labels(table: Table, name: str, unlabelled: str | None) -> AnyArray:
+def _labels(table: Table, name: str, unlabelled: str | None, guesses: dict[str, str]) -> AnyArray:
     labels = np.empty(len(table), dtype=object)
-    labels[:] = table.column(name).to_pylist()
+    labels[:] = [_label(value) for value in table.as_written(name).to_pylist()]
+    if table.texts is not None:
+        words = Counter(value for value in labels.tolist() if value in _NO_LABEL)
+        labels[np.isin(labels.astype(str), list(words))] = None
+        if words:
+            told = (f"{word!r} {number:,}" for word, number in words.items())
+            guesses["unlabelled"] = ", ".join(told)
+        if all(value is None or _WHOLE.match(value) for value in labels.tolist()):
+            labels[:] = [None if value is None else int(value) for value in labels.tolist()]
     if unlabelled is not None:
-        labels[np.array([value is not None and _is(value, unlabelled) for value in labels])] = None
+        meant = np.array([value is not None and _is(value, unlabelled) for value in labels])
+        if not meant.any():
+            raise TableError(
+                f"{table.name}: no label in column {name!r} is {unlabelled!r}, which --unlabelled "
+                "names."
+            )
+        labels[meant] = None
     seen = {value for value in labels.tolist() if value is not None}
     if not seen:
         raise TableError(f"{table.name}: column {name!r} has no label in any row.")
@@ -166,9 +202,22 @@ def _labels(table: Table, name: str, unlabelled: str | None) -> AnyArray:
     return labels
 
 
+def _label(value: object) -> Any:
+    """A cell as a label: a text, a whole number or a truth value; anything else as its text."""
+    if value is None or value != value:  # NaN
+        return None
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str | int):
+        return value
+    if isinstance(value, list | dict | bytes):
+        raise TableError(f"Cells of type {type(value).__name__} are no labels.")
+    return str(value)
+
+
 def _is(value: object, text: str) -> bool:
     """Whether a cell is what was typed, also if it was read as a number."""
-    if str(value) == text:
+    if str(value) == text or (isinstance(value, bool) and str(value).lower() == text.lower()):
         return True
     try:
         return isinstance(value, int | float) and float(text) == value
@@ -176,9 +225,11 @@ def _is(value: object, text: str) -> bool:
         return False
 
 
-def _label_proba(table: Table, prefix: str, labels: AnyArray) -> tuple[AnyArray, tuple[Any, ...]]:
+def _label_proba(
+    table: Table, prefix: str, labels: AnyArray, others: Sequence[str]
+) -> tuple[AnyArray, tuple[Any, ...]]:
     """p(label | x), (N, S), and the label of each column, unlabelled first if it is there."""
-    columns = [name for name in table.columns if name.startswith(prefix)]
+    columns = [name for name in table.columns if name.startswith(prefix) and name not in others]
     if len(columns) < 2:
         raise TableError(
             f"{table.name} has {len(columns)} columns whose names begin with {prefix!r}, and "

@@ -22,8 +22,10 @@ from typing import Any, BinaryIO, Final, cast
 
 from decoupling._validation import needs_extra
 
-# What stands for a missing cell, besides an empty one.
-GAPS: Final = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "<NA>", "#N/A")
+# What stands for a missing number, besides an empty cell.
+_GAPS: Final = (
+    "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "<NA>", "#N/A", "?", "-", ".",
+)  # fmt: skip
 _DELIMITERS: Final = (",", ";", "\t", "|")
 _BOMS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -55,16 +57,19 @@ class Table:
     Attributes
     ----------
     data : pyarrow.Table
-        Numbers where all cells of a column are; else texts, booleans or times.
+        Numbers where all cells of a column are, or truth values or times; else texts.
     name : str
         Name of the file.
     guesses : dict of str to str
         What was not given and had to be guessed, such as the delimiter.
+    texts : pyarrow.Table or None
+        Cells as they are written, if the file is one of text.
     """
 
     data: Any
     name: str
     guesses: dict[str, str] = field(default_factory=dict)
+    texts: Any = None
 
     @property
     def columns(self) -> list[str]:
@@ -89,6 +94,11 @@ class Table:
                 f"{self.listed_columns()}."
             )
         return self.data.column(name)
+
+    def as_written(self, name: str) -> Any:
+        """One column as it is written: names and labels that look like numbers are none."""
+        column = self.column(name)
+        return column if self.texts is None else self.texts.column(name)
 
 
 def read_table(
@@ -181,7 +191,7 @@ def _from_text(
     import pyarrow as pa
 
     columns = [_typed(column, decimal) for column in cells.columns]
-    return Table(pa.table(dict(zip(names, columns, strict=True))), path.name, guesses)
+    return Table(pa.table(dict(zip(names, columns, strict=True))), path.name, guesses, cells)
 
 
 # Bytes to text
@@ -226,13 +236,20 @@ def _beginning(path: Path, encoding: str) -> str:
     """Whole lines from the beginning of a file."""
     with _reading(path) as file:
         raw = file.read(_SAMPLE)
+        # A header may be longer than that.
+        while b"\n" not in raw[_SAMPLE // 2 :] and len(raw) < _LONGEST:
+            part = file.read(_SAMPLE)
+            if not part:
+                break
+            raw += part
         more = bool(file.read(1))
     try:
+        "".encode(encoding)
         text = codecs.getincrementaldecoder(encoding)().decode(raw, final=not more)
     except UnicodeDecodeError as error:
         raise _not_this_encoding(path, encoding, error) from error
     except LookupError as error:
-        raise TableError(f"encoding {encoding!r} is not known to Python.") from error
+        raise TableError(f"encoding {encoding!r} is none of texts that Python knows.") from error
     return text.rsplit("\n", 1)[0] + "\n" if more and "\n" in text else text
 
 
@@ -303,7 +320,10 @@ def _guess_delimiter(sample: str) -> str:
     """The one that cuts most records into as many cells, of these the one with most cells."""
 
     def agreement(delimiter: str) -> tuple[float, int]:
-        widths = Counter(len(record) for record in _records(sample, delimiter))
+        try:
+            widths = Counter(len(record) for record in _records(sample, delimiter))
+        except TableError:
+            return 0.0, 0
         width, number = max(widths.items(), key=lambda item: (item[1], item[0]))
         return (number / widths.total() if width > 1 else 0.0), width
 
@@ -349,9 +369,8 @@ def _parse(path: Path, encoding: str, delimiter: str, names: list[str]) -> Any:
             ),
             convert_options=arrow_csv.ConvertOptions(
                 column_types={name: pa.string() for name in names},
-                null_values=["", *GAPS],
+                null_values=[""],
                 strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
             ),
         )
     except pa.ArrowInvalid as error:
@@ -371,7 +390,34 @@ def _parse(path: Path, encoding: str, delimiter: str, names: list[str]) -> Any:
     cells = cells.slice(1)  # the header
     if cells.num_rows == 0:
         raise TableError(f"{path.name} has a header and no rows.")
-    return cells
+    last = [column[-1].as_py() for column in cells.columns]
+    if any("\n" in (cell or "") for cell in last):
+        _refuse_open_quote(path, encoding, delimiter)
+    return pa.table({name: _trimmed(cells.column(name)) for name in names})
+
+
+def _refuse_open_quote(path: Path, encoding: str, delimiter: str) -> None:
+    """An error if a quote is never closed, so that it has swallowed the rest of the file."""
+    lines = io.TextIOWrapper(
+        io.BufferedReader(_Stream(_as_utf8(path, encoding)), _CHUNK), encoding="utf-8", newline=""
+    )
+    reader, begun = csv.reader(lines, delimiter=delimiter, strict=True), 1
+    try:
+        for _ in reader:
+            begun = reader.line_num + 1
+    except csv.Error as error:
+        raise TableError(
+            f"{path.name}, line {begun}: a quote is opened and never closed ({error})."
+        ) from error
+
+
+def _trimmed(column: Any) -> Any:
+    """Texts without blanks around them; nothing but blanks is no value."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    trimmed = compute.utf8_trim_whitespace(column)
+    return compute.if_else(compute.equal(trimmed, ""), pa.scalar(None, pa.string()), trimmed)
 
 
 # Cells to values
@@ -391,17 +437,18 @@ def _typed(column: Any, decimal: str) -> Any:
 
     if column.null_count == len(column):
         return column.cast(pa.float64())
-    stripped = compute.utf8_trim_whitespace(column)
-    plain = compute.replace_substring(stripped, ",", ".") if decimal == "," else stripped
-    for kind in (pa.int64(), pa.float64(), pa.timestamp("us")):
+    # A number with zeros in front, such as a post code, is a name.
+    if compute.any(compute.match_substring_regex(column, r"^[-+]?0\d")).as_py():
+        return column
+    gaps = compute.is_in(column, pa.array(_GAPS))
+    filled = compute.if_else(gaps, pa.scalar(None, pa.string()), column)
+    plain = compute.replace_substring(filled, ",", ".") if decimal == "," else filled
+    for cells, kind in ((plain, pa.int64()), (plain, pa.float64()), (filled, pa.timestamp("us"))):
         try:
-            # A number with zeros in front, such as a post code, is none.
-            if (
-                kind == pa.int64()
-                and compute.any(compute.match_substring_regex(stripped, r"^[-+]?0\d")).as_py()
-            ):
-                return column
-            return (plain if kind != pa.timestamp("us") else stripped).cast(kind)
+            return cells.cast(kind)
         except pa.ArrowInvalid:
             continue
+    lower = compute.utf8_lower(filled)
+    if compute.all(compute.is_in(lower, pa.array(["true", "false", None]))).as_py():
+        return compute.equal(lower, "true")
     return column

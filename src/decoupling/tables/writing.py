@@ -110,13 +110,24 @@ def _umask() -> int:
     return mask
 
 
-def refuse_existing(folder: Path, names: Sequence[str], *, force: bool) -> None:
-    """Refuse a folder that has files of these names."""
-    if folder.exists() and not folder.is_dir():
-        raise TableError(f"{folder} is a file; give a folder.")
-    there = [name for name in names if (folder / name).exists()]
-    if there and not force:
+def refuse_existing(
+    folder: Path, names: Sequence[str], *, force: bool, inputs: Sequence[Path] = ()
+) -> None:
+    """Refuse a folder that has files of these names, or cannot be one; inputs in any case."""
+    there = [folder, *folder.parents]
+    nearest = next((path for path in there if path.exists()), Path())
+    if not nearest.is_dir():
+        raise TableError(f"{nearest} is a file, and no folder to write to.")
+    if not os.access(nearest, os.W_OK):
+        raise TableError(f"{nearest} cannot be written to.")
+    taken = [folder / name for name in names if (folder / name).exists()]
+    for path in taken:
+        if path.is_dir():
+            raise TableError(f"{path} is a folder, where a file is to be written.")
+        if any(path.samefile(other) for other in inputs if other.exists()):
+            raise TableError(f"{path} is read, and would be replaced. Give another --out.")
+    if taken and not force:
         raise TableError(
-            f"{folder} has {', '.join(there)} already. Give another folder with --out, or --force "
-            "to replace them."
+            f"{folder} has {', '.join(path.name for path in taken)} already. Give another folder "
+            "with --out, or --force to replace them."
         )
