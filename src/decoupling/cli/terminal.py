@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
-import click
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -28,7 +27,7 @@ def plainly(
     except (ValueError, OSError, ModuleNotFoundError) as error:
         errors.print(f"[bold red]Error:[/] {escape(shown(str(error)))}")
         raise typer.Exit(BAD_INPUT) from error
-    except (typer.Exit, click.exceptions.ClickException):
+    except (typer.Exit, typer.Abort):
         raise
     except Exception as error:
         if os.environ.get("DECOUPLING_DEBUG"):
