@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["name_text"]
+__all__ = ["name_text", "visible"]
 
 _GAP: Final = "..."
 # What the label None is called; T has a column for it.
 UNLABELLED: Final = "unlabelled"
+
+
+def visible(text: object) -> str:
+    r"""Text in which control, direction and other invisible characters are written as escapes.
+
+    Examples
+    --------
+    >>> print(visible("cat\n\x1b[31m\u202e"))
+    cat\n\x1b[31m\u202e
+    """
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(text)
+    )
 
 
 def name_text(name: object, letters: int = 24) -> str:
@@ -37,7 +50,7 @@ def name_text(name: object, letters: int = 24) -> str:
         text = repr(text)  # blanks alone would not be seen
     if len(text) > 2 * letters:
         text = text[:letters] + text[-letters:]  # a name may be as long as a book
-    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    text = visible(text)
     if len(text) <= letters:
         return text
     tail = (letters - len(_GAP)) // 2

@@ -2,7 +2,8 @@
 
 import pytest
 
-from decoupling.report.text import interval, listed, percent, plain, rows, short, visible
+from decoupling._text import visible
+from decoupling.report.text import interval, listed, percent, plain, rows, short
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,14 @@ def test_labels_of_any_type_of_parquet():
     assert pose(table_of(x=X, label=[True, False, None, True])).labels.tolist()[:2] == [True, False]
 
 
+def test_images_are_no_features(tmp_path):
+    (tmp_path / "p").write_bytes(b"")
+    table = table_of(x=X, path=["p", "q", "p", "q"], label=["a", "b"] * 2)
+    problem = pose(table, image="path", folder=tmp_path)
+    assert [feature.name for feature in problem.features] == ["x"]
+    assert len(problem.images) == 4
+
+
 def test_the_guess_leaves_other_columns_alone():
     columns = {"x": X, "kind": ["a", "b"] * 2, "label": ["u", "v"] * 2, "who": ["p", "q", "r", "s"]}
     assert pose(table_of(**columns), id_column="who", exclude=["label"]).label == "kind"

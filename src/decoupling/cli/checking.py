@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.markup import escape
 
+from decoupling._text import name_text
 from decoupling.cli.options import (
     NOTHING_WRITTEN,
     Decimal,
@@ -22,7 +23,7 @@ from decoupling.cli.options import (
     Unlabelled,
     tab,
 )  # fmt: skip
-from decoupling.cli.terminal import console, errors, plainly, shortened, shown
+from decoupling.cli.terminal import console, errors, plainly, shown
 
 
 def check(
@@ -86,7 +87,7 @@ def print_problem(found: dict[str, Any]) -> None:
     line(f"{found['file']}: {found['rows']:,} rows, {found['columns']:,} columns")
     if found["guesses"]:
         line("  guessed: " + ", ".join(f"{k} {v!r}" for k, v in found["guesses"].items()))
-    labels = [f"{shortened(name)} {number:,}" for name, number in found["labels"].items()]
+    labels = [f"{name_text(name, 40)} {number:,}" for name, number in found["labels"].items()]
     more = f", and {len(labels) - 10} more" if len(labels) > 10 else ""
     line(f"  labels in {found['label_column']!r}: {', '.join(labels[:10])}{more}")
     if found["unlabelled"]:

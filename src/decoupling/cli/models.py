@@ -114,10 +114,10 @@ def report(
     """
     from decoupling.report.content import report_content
     from decoupling.report.document import Report
+    from decoupling.tables.writing import refuse_existing
 
     with plainly(NOTHING_WRITTEN):
-        if out.exists() and not force:
-            raise FileExistsError(f"{out} is there already; --force replaces it.")
+        refuse_existing(out.parent, [out.name], force=force, inputs=[model])
         clf, about = _loaded(model)
         kept = about.get("report", {})
         content = report_content(

@@ -5,11 +5,20 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.progress import TimeRemainingColumn as Remaining
 
 from decoupling.cli.terminal import errors
+
+
+def bar(**options: Any) -> Progress:
+    """A bar with a number, the time gone and the time left."""
+    return Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        TextColumn("left"), Remaining(), **options,
+    )  # fmt: skip
 
 
 class _Bar(logging.Handler):
@@ -35,11 +44,7 @@ def fits_shown(total: int) -> Iterator[None]:
         return
     log = logging.getLogger("decoupling")
     level, propagate = log.level, log.propagate
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-        TextColumn("left"), Remaining(),
-    )  # fmt: skip
-    with Progress(*columns, console=errors, transient=True) as progress:
+    with bar(console=errors, transient=True) as progress:
         handler = _Bar(progress, total)
         log.addHandler(handler)
         log.setLevel(logging.DEBUG)

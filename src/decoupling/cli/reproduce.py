@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.progress import TimeRemainingColumn as Remaining
 
+from decoupling.cli.progress import bar
 from decoupling.cli.terminal import console, plainly, written
 
 app = typer.Typer(
@@ -217,15 +216,11 @@ def _follow(done: Iterator[Any], total: int) -> None:
         for number, (config, run) in enumerate(done, start=1):
             console.print(f"{number} of {total}: {_described(config, run)}", markup=False)
         return
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-        TextColumn("left"), Remaining(),
-    )  # fmt: skip
     # The time left is judged by the cells of the last hour.
-    with Progress(*columns, console=console, speed_estimate_period=3600) as progress:
-        bar = progress.add_task("training", total=total)
+    with bar(console=console, speed_estimate_period=3600) as progress:
+        task = progress.add_task("training", total=total)
         for config, run in done:
-            progress.update(bar, advance=1, description=_described(config, run))
+            progress.update(task, advance=1, description=_described(config, run))
 
 
 def _described(config: Any, run: int) -> str:

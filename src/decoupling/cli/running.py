@@ -111,17 +111,19 @@ def run(
             raise ValueError(f"--format must be parquet or csv; got {settings.format!r}.")
         out = out or file.with_name(f"{file.name.split('.')[0]}_labels")
         inputs = [file, *(Path(path) for path in (config, settings.decisions) if path is not None)]
-        names = _names(settings)
-        refuse_existing(out, names, force=force, inputs=inputs)
+        refuse_existing(out, _names(settings), force=force, inputs=inputs)
         solved = _solve_file(file, settings, quiet=as_json)
-        settings = replace(settings, label=solved.problem.label)
+        decided = settings.decisions
+        settings = replace(settings, label=solved.problem.label, decisions=decided and _DECISIONS)
         digest = file_digest(file)
         if expected not in (None, digest):
             solved.warnings.append(f"{file.name} is not the file that {config} was written for.")
         with collected_warnings() as warned:
             command = _command(file.name, settings)
             report = report_of(solved, settings, digest, title=file.name, command=command)
-            paths = write_files(solved, settings, report, file.name, digest, out, force=force)
+            paths = write_files(
+                solved, settings, report, file.name, digest, out, force=force, decisions=decided
+            )
         solved.warnings.extend(warned)
         _tell(solved, report, paths, as_json=as_json)
     _leave(solved, strict)
@@ -173,9 +175,7 @@ def _command(file: str, settings: Any) -> str:
     default = type(settings)()
     parts = ["decoupling", "run", file]
     for name, value in vars(settings).items():
-        if name == "decisions" and value is not None:
-            parts += ["--decisions", _DECISIONS]
-        elif value is True:
+        if value is True:
             parts.append(f"--{name.replace('_', '-')}")
         elif value != getattr(default, name):
             for one in value if isinstance(value, tuple) else [value]:
@@ -190,8 +190,7 @@ def report_of(
     from decoupling.report.content import report_content
     from decoupling.report.document import Report
 
-    kept = settings if settings.decisions is None else replace(settings, decisions=_DECISIONS)
-    given = {name: value for name, value in vars(kept).items() if value not in (None, ())}
+    given = {name: value for name, value in vars(settings).items() if value not in (None, ())}
     return Report(
         report_content(
             solved.clf, row_names=solved.problem.row_names, title=title, settings=given,
@@ -210,16 +209,19 @@ def write_files(
     out: Path,
     *,
     force: bool,
+    decisions: str | None = None,
     more: Mapping[str, Any] | None = None,
 ) -> list[Path]:
-    """Write all files at once; ``more`` are tables by the names of their files."""
+    """Write all files at once, a copy of the decisions with them.
+
+    ``more`` are tables by the names of their files.
+    """
     from decoupling.persistence import save
     from decoupling.run.outputs import about_model, write_tables
     from decoupling.run.settings import settings_toml
     from decoupling.tables.writing import whole_files, write_csv
 
     names = [*_names(settings), *(more or {})]
-    kept = settings
     with whole_files(out, names, force=force) as folder, busy("writing"):
         write_tables(solved, folder, form=settings.format, raw=settings.raw_csv)
         for suffix in ("html", "md", "json"):
@@ -230,10 +232,9 @@ def write_files(
             }
         }  # fmt: skip
         save(solved.clf, folder / "model.decoupling", about=about)
-        if settings.decisions is not None:
-            shutil.copyfile(settings.decisions, folder / _DECISIONS)
-            kept = replace(settings, decisions=_DECISIONS)
-        toml = settings_toml(kept, name, digest)
+        if decisions is not None:
+            shutil.copyfile(decisions, folder / _DECISIONS)
+        toml = settings_toml(settings, name, digest)
         (folder / "run.toml").write_text(toml, encoding="utf-8")
         for file, columns in (more or {}).items():
             write_csv(folder / file, columns)

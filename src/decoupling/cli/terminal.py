@@ -11,6 +11,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from decoupling._text import visible
+
 console = Console(highlight=False, soft_wrap=True)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -56,19 +58,7 @@ def shown(text: str) -> str:
     >>> print(shown("red \x1b[31m"))
     red \x1b[31m
     """
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
-
-
-def shortened(name: object, letters: int = 40) -> str:
-    """A name on one line, cut if it is long.
-
-    Examples
-    --------
-    >>> shortened("x" * 50, 10)
-    'xxxxxxxxx…'
-    """
-    text = shown(str(name)[: letters + 1]).replace("\n", "\\n")
-    return text if len(text) <= letters else f"{text[: letters - 1]}…"
+    return "\n".join(visible(line) for line in text.split("\n"))
 
 
 def written(paths: Iterable[Path]) -> None:

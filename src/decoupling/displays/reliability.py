@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from decoupling._text import name_text
 from decoupling._typing import AnyArray, BoolArray, FloatArray, IntArray
 from decoupling._validation import check_count
+from decoupling.calibration_bins import calibration_bins
 from decoupling.displays.arguments import check_proba
 from decoupling.displays.drawing import AS_IS, BLUE, new_axes, write_counts
 from decoupling.inference.posterior import Posterior
@@ -143,7 +144,8 @@ class ReliabilityDisplay:
             raise ValueError("y_true has no true class: all of its rows are unlabelled.")
         table, codes = table[known], codes[known]
         right: BoolArray = table.argmax(axis=1) == codes
-        return cls(*_binned(table.max(axis=1), right, n_bins), name).plot(ax, **options)
+        mean, accuracy, count = calibration_bins(table.max(axis=1), right, n_bins)
+        return cls(mean, accuracy, count.astype(np.int64), name).plot(ax, **options)
 
     @property
     def calibration_error(self) -> float:
@@ -218,17 +220,6 @@ def _true_columns(
     if len(codes) != n_rows:
         raise ValueError(f"y_true has {len(codes)} rows and proba {n_rows}: they must match.")
     return codes
-
-
-def _binned(
-    confidence: FloatArray, right: BoolArray, n_bins: int
-) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Mean confidence, accuracy and number of rows in bins of equal width, each (n_bins,)."""
-    bins = np.minimum((confidence * n_bins).astype(np.int64), n_bins - 1)
-    count = np.bincount(bins, minlength=n_bins)
-    rows = np.where(count > 0, count, np.nan)
-    mean = np.bincount(bins, confidence, minlength=n_bins) / rows
-    return mean, np.bincount(bins, right, minlength=n_bins) / rows, count
 
 
 def _accuracy_interval(accuracy: FloatArray, count: IntArray) -> tuple[FloatArray, FloatArray]:

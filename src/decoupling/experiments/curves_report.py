@@ -11,7 +11,7 @@ import numpy as np
 
 from decoupling._typing import FloatArray
 from decoupling.experiments import drawing
-from decoupling.experiments.findings import Shape, markdown_row
+from decoupling.experiments.findings import Shape, markdown_row, value_cell
 from decoupling.experiments.store import Config, Results, digest
 from decoupling.experiments.tasks import TASKS
 
@@ -131,17 +131,12 @@ def table(summaries: list[Summary]) -> str:
         last = "" if ceiling is None else f"{ceiling.mean():.3f}"
         for k, count in enumerate(summary.counts):
             cells = [
-                _value(summary.scores[score][k]) if score in summary.scores else ""
+                value_cell(summary.scores[score][k]) if score in summary.scores else ""
                 for _, score in columns
             ]
             title = TASKS[summary.task].title
             lines.append(markdown_row([title, f"{count:,}", str(summary.runs[k]), *cells, last]))
     return "\n".join(lines)
-
-
-def _value(values: FloatArray) -> str:
-    spread = f" ({values.std(ddof=1):.3f})" if len(values) > 1 else ""
-    return f"{values.mean():.3f}{spread}"
 
 
 # What the paper found

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from decoupling._typing import FloatArray
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -30,6 +32,12 @@ def shape_table(found: list[Shape]) -> str:
     lines = [markdown_row(["the paper", "here", "holds"]), markdown_row(["---"] * 3)]
     lines += [markdown_row([s.claim, s.measured, "yes" if s.holds else "**no**"]) for s in found]
     return "\n".join(lines)
+
+
+def value_cell(values: FloatArray) -> str:
+    """Mean over the runs, with the standard deviation in parentheses if there are several."""
+    spread = f" ({values.std(ddof=1):.3f})" if len(values) > 1 else ""
+    return f"{values.mean():.3f}{spread}"
 
 
 def markdown_row(cells: Iterable[str]) -> str:

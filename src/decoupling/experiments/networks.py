@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from threadpoolctl import threadpool_limits
 
-from decoupling._typing import AnyArray, FloatArray, IntArray
+from decoupling._typing import FloatArray, IntArray
 from decoupling._validation import needs_extra
 
 # What each is made of; a result depends on all of it, so it is part of the configuration.
@@ -39,25 +39,11 @@ def network(name: str, seed: int) -> Perceptron | Convolution:
     return Convolution(seed) if name == "cnn" else Perceptron(seed)
 
 
-class _Network(ClassifierMixin, BaseEstimator):
-    """What both have in common."""
-
-    classes_: AnyArray
+class Perceptron(ClassifierMixin, BaseEstimator):
+    """One hidden layer on standardised features; more epochs where there are few rows."""
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """p(label | x), (N, S), in single precision."""
-        raise NotImplementedError
-
-    def predict(self, X: Any) -> AnyArray:
-        """Most probable label, (N,)."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
-
-
-class Perceptron(_Network):
-    """One hidden layer on standardised features; more epochs where there are few rows."""
 
     def fit(self, X: Any, y: IntArray) -> Self:
         """Learn p(label | x)."""
@@ -109,13 +95,16 @@ def fit_to_the_end(model: Any, X: Any, codes: IntArray) -> None:
             raise KeyboardInterrupt from None
 
 
-class Convolution(_Network):
+class Convolution(ClassifierMixin, BaseEstimator):
     """A convolution with pooling and a dense layer, dropout between them and weight decay.
 
     Of the layouts and batches tried on one core this was the fastest: channels last, and batches
     that stay in cache. One thread, so that the answer does not depend on the number of cores; runs
     are what goes in parallel.
     """
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
 
     def fit(self, X: Any, y: IntArray) -> Self:
         """Learn p(label | x)."""

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from decoupling._typing import BoolArray, FloatArray, IntArray
+from decoupling.calibration_bins import calibration_bins
 
 _BINS: Final = 15
 # Nothing is called impossible, so that no row alone decides a mean.
@@ -34,12 +35,9 @@ def brier_score(proba: FloatArray, columns: IntArray) -> float:
 
 def calibration_error(proba: FloatArray, columns: IntArray) -> float:
     """Mean distance of confidence and accuracy over bins of equal width."""
-    top = proba.argmax(axis=1)
-    confidence: FloatArray = proba.max(axis=1)
-    right: BoolArray = top == columns
-    bins = np.minimum((confidence * _BINS).astype(int), _BINS - 1)
-    gap = np.bincount(bins, confidence - right, minlength=_BINS)
-    return float(np.abs(gap).sum() / len(columns))
+    right: BoolArray = proba.argmax(axis=1) == columns
+    confidence, accuracy, count = calibration_bins(proba.max(axis=1), right, _BINS)
+    return float(np.nansum(count * np.abs(confidence - accuracy)) / len(columns))
 
 
 def transition_error(found: FloatArray, truth: FloatArray) -> float:

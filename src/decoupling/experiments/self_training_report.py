@@ -12,7 +12,7 @@ import numpy as np
 
 from decoupling._typing import FloatArray
 from decoupling.experiments import drawing
-from decoupling.experiments.findings import Shape, markdown_row
+from decoupling.experiments.findings import Shape, markdown_row, value_cell
 from decoupling.experiments.store import Config, Results, digest
 from decoupling.experiments.tasks import TASKS
 
@@ -91,9 +91,9 @@ def rounds_table(found: list[Rounds]) -> str:
                     str(len(one.scores)),
                     f"{np.mean([len(scores['F1']) - 1 for scores in one.scores]):.0f}",
                     f"{share.mean():.1%}",
-                    _value(one.by_round("F1")[:, -1]),
-                    _value(one.of_each_run("all unlabelled F1")),
-                    _value(one.of_each_run("test F1")),
+                    value_cell(one.by_round("F1")[:, -1]),
+                    value_cell(one.of_each_run("all unlabelled F1")),
+                    value_cell(one.of_each_run("test F1")),
                     ", ".join(f"{name} {number}" for name, number in ended.items()),
                     digest(one.config),
                 ]
@@ -102,36 +102,25 @@ def rounds_table(found: list[Rounds]) -> str:
     return "\n".join(lines)
 
 
-def _value(values: FloatArray) -> str:
-    spread = f" ({values.std(ddof=1):.3f})" if len(values) > 1 else ""
-    return f"{values.mean():.3f}{spread}"
-
-
 def rounds_shapes(found: list[Rounds]) -> list[Shape]:
     """The paper's findings that these results can speak of."""
     by_key = {(one.config.task, one.start): one for one in found}
     out = []
     for (task, start), one in by_key.items():
+        plain = by_key.get((task, "labels"))
+        if start == "labels" and task != "semi":
+            continue
         title, last = TASKS[task].title, one.by_round("F1")[:, -1]
-        if task == "semi":
-            out.append(
-                Shape(
-                    f"{title}: from the labels alone F1 is {_SOLVED} or more",
-                    f"{last.min():.3f} to {last.max():.3f}",
-                    bool(last.min() >= _SOLVED),
-                )
+        whence = "from the labels alone" if start == "labels" else "from the decoupled posterior"
+        out.append(
+            Shape(
+                f"{title}: {whence} F1 is {_SOLVED} or more at the end",
+                f"{last.min():.3f} to {last.max():.3f}",
+                bool(last.min() >= _SOLVED),
             )
-        elif start == "decoupling":
-            out.append(
-                Shape(
-                    f"{title}: from the decoupled posterior F1 is {_SOLVED} or more at the end",
-                    f"{last.min():.3f} to {last.max():.3f}",
-                    bool(last.min() >= _SOLVED),
-                )
-            )
-            plain = by_key.get((task, "labels"))
-            if plain is not None:
-                out += _better_start(title, one, plain)
+        )
+        if start == "decoupling" and plain is not None:
+            out += _better_start(title, one, plain)
     return out
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from decoupling._typing import BoolArray, FloatArray, IntArray
+from decoupling.calibration_bins import calibration_bins
 from decoupling.labels import encode_labels
 from decoupling.report.facts import Facts
 from decoupling.report.text import plain
@@ -101,19 +102,14 @@ def _share(weight: FloatArray, right: BoolArray, among: BoolArray) -> float | No
 
 def _calibration(facts: Facts, truth: IntArray, known: BoolArray) -> list[dict[str, float]]:
     """How often the suggested class is right, by its probability."""
-    confidence = facts.conditional.max(axis=1)
-    right = facts.suggested == truth
-    bins = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
-    entries = []
-    for number in range(BINS):
-        inside = known & (bins == number)
-        weight = facts.weight[inside]
-        if weight.sum() > 0:
-            entries.append(
-                {
-                    "confidence": float(weight @ confidence[inside] / weight.sum()),
-                    "right": float(weight @ right[inside] / weight.sum()),
-                    "rows": float(weight.sum()),
-                }
-            )
-    return entries
+    bins = calibration_bins(
+        facts.conditional[known].max(axis=1),
+        (facts.suggested == truth)[known],
+        BINS,
+        facts.weight[known],
+    )
+    return [
+        {"confidence": confidence, "right": right, "rows": rows}
+        for confidence, right, rows in zip(*(values.tolist() for values in bins), strict=True)
+        if rows > 0
+    ]

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from decoupling.report.text import count, interval, percent, short, visible
+from decoupling._text import visible
+from decoupling.report.text import count, interval, percent, short
 
 
 def report_markdown(content: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
+from decoupling._text import visible
 from decoupling._validation import needs_extra, warn_user
 from decoupling.report import charts, text
 
@@ -93,7 +94,7 @@ def _template() -> Any:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters.update(
-        visible=text.visible,
+        visible=visible,
         short=text.short,
         percent=text.percent,
         count=text.count,

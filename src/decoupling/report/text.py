@@ -5,23 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Final
 
+from decoupling._text import visible
+
 # Letters of a name within a sentence.
 LETTERS: Final = 40
 # A list names this many, and counts the rest.
 SHOWN: Final = 5
-
-
-def visible(text: object) -> str:
-    r"""Text in which control, direction and other invisible characters are written as escapes.
-
-    Examples
-    --------
-    >>> print(visible("cat\n\x1b[31m\u202e"))
-    cat\n\x1b[31m\u202e
-    """
-    return "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(text)
-    )
 
 
 def short(text: object, letters: int = LETTERS) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from decoupling._typing import AnyArray, BoolArray
-from decoupling.tables.problem import Problem
+from decoupling.tables.problem import Problem, as_label
 from decoupling.tables.reading import TableError, read_table
 from decoupling.tables.writing import as_written
 
@@ -40,14 +40,14 @@ def read_decisions(path: Path, problem: Problem) -> Decisions:
     }
     names = problem.row_names or [str(row) for row in range(len(problem.labels))]
     place = {name: k for k, name in enumerate(names)}
-    known = {str(value): value for value in problem.labels.tolist() if value is not None}
+    known = {value for value in problem.labels.tolist() if value is not None}
     classes = np.full(len(names), None, dtype=object)
     for number, cells in enumerate(zip(*columns.values(), strict=True), start=1):
         row, given, decision, name = map(as_written, cells)
         if row not in place:
             raise TableError(f"{path.name}, row {number}: {row!r} is no row of the table.")
         label = problem.labels[place[row]]
-        if (given or None) != (None if label is None else str(label)):
+        if given != (None if label is None else str(label)):
             raise TableError(
                 f"{path.name}, row {number}: row {row!r} had the label {given!r}, and has "
                 f"{label!r} in the table. Are these decisions of another table?"
@@ -57,9 +57,9 @@ def read_decisions(path: Path, problem: Problem) -> Decisions:
                 f"{path.name}, row {number}: decision must be one of {', '.join(_DECISIONS)}; got "
                 f"{decision!r}."
             )
-        if name in (None, "") and decision == "reject":
+        if name is None and decision == "reject":
             continue  # a row without a label stays so
-        if name in (None, ""):
+        if name is None:
             raise TableError(f"{path.name}, row {number}: no class is given.")
-        classes[place[row]] = known.get(name, name)
+        classes[place[row]] = as_label(name, known)
     return Decisions(np.array([name is not None for name in classes]), classes)

@@ -14,6 +14,7 @@ from decoupling.classifier import DecouplingClassifier
 from decoupling.run.settings import Settings
 from decoupling.run.solving import Solved
 from decoupling.tables.features import Feature, feature_array
+from decoupling.tables.problem import proba_array
 from decoupling.tables.reading import Table, TableError
 from decoupling.tables.writing import write_csv, write_parquet
 
@@ -89,19 +90,15 @@ def about_model(solved: Solved, settings: Settings) -> dict[str, Any]:
         "id": settings.id,
         "row_names": problem.row_names,
         "features": [asdict(feature) for feature in problem.features],
-        "label_names": list(problem.label_names),
-        "label_proba": settings.label_proba,
+        "proba_columns": list(problem.proba_columns),
     }
 
 
 def new_rows(table: Table, about: Mapping[str, Any]) -> AnyArray:
     """Features of the rows of another table, (N, D)."""
-    if about.get("label_proba"):
-        names = [_proba_column(table, about["label_proba"], name) for name in about["label_names"]]
-        _need(table, names)
-        return np.column_stack(
-            [np.asarray(table.column(name).to_numpy(), dtype=np.float64) for name in names]
-        )
+    if about["proba_columns"]:
+        _need(table, about["proba_columns"])
+        return proba_array(table, about["proba_columns"])
     features = [
         Feature(one["name"], one["kind"], tuple(one["categories"])) for one in about["features"]
     ]
@@ -116,12 +113,6 @@ def _need(table: Table, names: Sequence[str]) -> None:
             f"{table.name} lacks {len(missing)} of the {len(names)} columns of the model: "
             f"{', '.join(map(repr, missing[:5]))}. Its columns are: {table.listed_columns()}."
         )
-
-
-def _proba_column(table: Table, prefix: str, label: Any) -> str:
-    if label is not None:
-        return f"{prefix}{label}"
-    return prefix if prefix in table.columns else f"{prefix}unlabelled"
 
 
 def class_columns(

@@ -12,7 +12,6 @@ from typing import Any, Final
 import decoupling
 from decoupling.tables.reading import TableError
 
-_CHUNK: Final = 1 << 20
 # What a field of a type may be in TOML.
 _KINDS: Final[dict[str, tuple[type, ...]]] = {
     "str": (str,),
@@ -117,8 +116,5 @@ def read_settings(path: Path) -> tuple[Settings, str | None]:
 
 def file_digest(path: Path) -> str:
     """SHA-256 of a file."""
-    found = hashlib.sha256()
     with path.open("rb") as file:
-        while part := file.read(_CHUNK):
-            found.update(part)
-    return found.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()

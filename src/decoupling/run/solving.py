@@ -17,7 +17,7 @@ from decoupling.given_proba import GivenProba
 from decoupling.run.decisions import Decisions
 from decoupling.run.settings import Settings
 from decoupling.tables.estimators import make_estimator
-from decoupling.tables.problem import Problem, pose
+from decoupling.tables.problem import Problem, as_label, pose
 from decoupling.tables.reading import Table, TableError, read_table
 
 
@@ -56,15 +56,17 @@ class Solved:
         What people have decided, which is certain in ``clf``.
     warnings : list of str
         What was warned of on the way.
-    converged : bool
-        Whether the inference has.
     """
 
     clf: DecouplingClassifier
     problem: Problem
     decisions: Decisions | None
     warnings: list[str]
-    converged: bool
+
+    @property
+    def converged(self) -> bool:
+        """Whether the inference has."""
+        return bool(self.clf.posterior_.trace.converged)
 
 
 @contextmanager
@@ -86,15 +88,15 @@ def solve(
 ) -> Solved:
     """Fit a `DecouplingClassifier`. What people have decided takes the place of the labels."""
     labels = problem.labels
+    known = {label for label in labels.tolist() if label is not None}
     if decisions is not None:
         # The class that is never labelled is no label.
-        known = {label for label in labels.tolist() if label is not None}
         classes = [name if name in known else None for name in decisions.classes.tolist()]
         labels = np.where(decisions.rows, np.array(classes, dtype=object), labels)
     clf = DecouplingClassifier(
         _estimator(problem, settings),
         task=settings.task,
-        negative=_like_labels(settings.negative, labels),
+        negative=as_label(settings.negative, known),
         noise=settings.noise,
         labelled=settings.labelled,
         cv="prefit" if problem.label_names else settings.folds,
@@ -105,7 +107,7 @@ def solve(
         clf.fit(problem.X, labels)
     if decisions is not None:
         _settle(clf, decisions)
-    return Solved(clf, problem, decisions, texts, clf.posterior_.trace.converged)
+    return Solved(clf, problem, decisions, texts)
 
 
 def _settle(clf: DecouplingClassifier, decisions: Decisions) -> None:
@@ -120,18 +122,6 @@ def _estimator(problem: Problem, settings: Settings) -> Any:
     if problem.label_names:
         return GivenProba(problem.label_names)
     return make_estimator(settings.estimator, problem.features, settings.seed)
-
-
-def _like_labels(negative: str, labels: AnyArray) -> Any:
-    """What was typed, as a number if the labels are numbers."""
-    first = next(label for label in labels if label is not None)
-    if isinstance(first, int | float) and not isinstance(first, bool):
-        try:
-            number = float(negative)
-        except ValueError:
-            return negative
-        return int(number) if number.is_integer() else negative
-    return negative
 
 
 def _certain(classes: AnyArray, names: AnyArray) -> FloatArray:

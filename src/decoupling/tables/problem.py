@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from decoupling._typing import AnyArray
+from decoupling._typing import AnyArray, FloatArray
 from decoupling.tables.features import (
     Feature,
     LeftOut,
@@ -48,6 +48,8 @@ class Problem:
         Columns of X; none if X is p(label | x).
     label_names : tuple
         Labels that the columns of p(label | x) stand for, None for unlabelled; else none.
+    proba_columns : tuple of str
+        Names of these columns.
     left_out : tuple of LeftOut
         Columns that are not used.
     row_names : list of str or None
@@ -63,6 +65,7 @@ class Problem:
     X: AnyArray
     features: tuple[Feature, ...]
     label_names: tuple[Any, ...] = ()
+    proba_columns: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     row_names: list[str] | None = None
     images: Sequence[Any] | None = None
@@ -117,11 +120,9 @@ def pose(
         "guesses": guesses,
     }  # fmt: skip
     if label_proba is not None:
-        X, names = _label_proba(table, label_proba, labels, [label, *others])
-        return Problem(X=X, features=(), label_names=names, **common)
-    features, left_out = find_features(
-        table, [label, *([id_column] if id_column else []), *exclude]
-    )
+        X, names, columns = _label_proba(table, label_proba, labels, [label, *others])
+        return Problem(X=X, features=(), label_names=names, proba_columns=columns, **common)
+    features, left_out = find_features(table, [label, *others])
     if not features:
         reasons = "; ".join(f"{column.name}: {column.reason}" for column in left_out)
         raise TableError(
@@ -176,7 +177,8 @@ def _labels(table: Table, name: str, unlabelled: str | None, guesses: dict[str, 
         if all(value is None or _WHOLE.match(value) for value in labels.tolist()):
             labels[:] = [None if value is None else int(value) for value in labels.tolist()]
     if unlabelled is not None:
-        meant = np.array([value is not None and _is(value, unlabelled) for value in labels])
+        known = {value for value in labels.tolist() if value is not None}
+        meant = labels == as_label(unlabelled, known)
         if not meant.any():
             raise TableError(
                 f"{table.name}: no label in column {name!r} is {unlabelled!r}, which --unlabelled "
@@ -215,20 +217,36 @@ def _label(value: object) -> Any:
     return str(value)
 
 
-def _is(value: object, text: str) -> bool:
-    """Whether a cell is what was typed, also if it was read as a number."""
-    if str(value) == text or (isinstance(value, bool) and str(value).lower() == text.lower()):
-        return True
+def as_label(text: str, known: Iterable[object]) -> Any:
+    """What was typed, as a label: the one that is written so, or of the type of the others.
+
+    Examples
+    --------
+    >>> (
+    ...     as_label("1", [1, 2]),
+    ...     as_label("-1.0", [1, 2]),
+    ...     as_label("TRUE", [False]),
+    ...     as_label("a", [1]),
+    ... )
+    (1, -1, True, 'a')
+    """
+    by_text = {str(label): label for label in known}
+    kinds = {type(label) for label in by_text.values()}
+    if text in by_text:
+        return by_text[text]
+    if kinds == {bool}:
+        return {"true": True, "false": False}.get(text.lower(), text)
     try:
-        return isinstance(value, int | float) and float(text) == value
+        number = float(text)
     except ValueError:
-        return False
+        return text
+    return int(number) if kinds == {int} and number.is_integer() else text
 
 
 def _label_proba(
     table: Table, prefix: str, labels: AnyArray, others: Sequence[str]
-) -> tuple[AnyArray, tuple[Any, ...]]:
-    """p(label | x), (N, S), and the label of each column, unlabelled first if it is there."""
+) -> tuple[FloatArray, tuple[Any, ...], tuple[str, ...]]:
+    """p(label | x), (N, S); label and name of each column, unlabelled first if it is there."""
     columns = [name for name in table.columns if name.startswith(prefix) and name not in others]
     if len(columns) < 2:
         raise TableError(
@@ -236,33 +254,25 @@ def _label_proba(
             "p(label | x) needs one for each label. Its columns are: "
             f"{table.listed_columns()}."
         )
-    known = {str(value): value for value in labels.tolist() if value is not None}
-    names: list[Any] = []
-    for column in columns:
-        rest = column[len(prefix) :]
-        names.append(None if rest in ("", "unlabelled") and rest not in known else rest)
-    without = sorted(set(known) - {name for name in names if name is not None})
+    known = {value for value in labels.tolist() if value is not None}
+    names = [as_label(column[len(prefix) :], known) for column in columns]
+    names = [None if name in ("", "unlabelled") and name not in known else name for name in names]
+    without = sorted(map(str, known - set(names)))
     if without:
         raise TableError(
             f"{table.name} has no column of p(label | x) for the labels "
             f"{', '.join(map(repr, without))}: expected {prefix}{without[0]} and so on."
         )
     order = sorted(range(len(columns)), key=lambda k: names[k] is not None)
+    columns = [columns[k] for k in order]
+    return proba_array(table, columns), tuple(names[k] for k in order), tuple(columns)
+
+
+def proba_array(table: Table, columns: Sequence[str]) -> FloatArray:
+    """p(label | x) in these columns, (N, S)."""
     try:
-        X = np.column_stack(
-            [np.asarray(table.column(columns[k]).to_numpy(), dtype=np.float64) for k in order]
+        return np.column_stack(
+            [np.asarray(table.column(name).to_numpy(), dtype=np.float64) for name in columns]
         )
     except ValueError as error:
         raise TableError(f"{table.name}: p(label | x) must be numbers: {error}") from error
-    return X, tuple(known.get(names[k], _like(names[k], known.values())) for k in order)
-
-
-def _like(name: str | None, others: Iterable[object]) -> Any:
-    """The name of a label that no row has, in the type of the others."""
-    kinds: set[Any] = {type(other) for other in others}
-    if name is None or len(kinds) > 1 or not kinds <= {int, float}:
-        return name
-    try:
-        return kinds.pop()(name)
-    except ValueError:
-        return name

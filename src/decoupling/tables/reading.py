@@ -6,48 +6,31 @@ What had to be guessed is kept with the table, so that it can be told.
 
 from __future__ import annotations
 
-import codecs
 import csv
-import gzip
 import io
 import re
-import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, BinaryIO, Final, cast
+from typing import Any, Final
 
 from decoupling._validation import needs_extra
+from decoupling.tables.decoding import LONGEST, beginning_of, guess_encoding, utf8_stream
+from decoupling.tables.decoding import TableError as TableError
 
 # What stands for a missing number, besides an empty cell.
 _GAPS: Final = (
     "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "<NA>", "#N/A", "?", "-", ".",
 )  # fmt: skip
 _DELIMITERS: Final = (",", ";", "\t", "|")
-_BOMS: Final = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-# So much is read to guess the delimiter, and at a time.
-_SAMPLE: Final = 1 << 16
-_CHUNK: Final = 1 << 20
-# The longest line, in bytes.
-_LONGEST: Final = 1 << 24
 # Bad rows and names of columns that an error shows.
 _SHOWN: Final = 3
 _LISTED: Final = 20
 _DECIMAL_COMMA: Final = re.compile(r"[-+]?\d+,\d+\Z")
 _DECIMAL_POINT: Final = re.compile(r"[-+]?\d*\.\d+\Z")
-_GZIP: Final = b"\x1f\x8b"
 _PARQUET: Final = b"PAR1"
-
-
-class TableError(ValueError):
-    """A file that cannot be read as a table, or a column that is not there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,10 +155,10 @@ def _from_text(
 ) -> Table:
     guesses: dict[str, str] = {}
     if encoding is None:
-        encoding = _guess_encoding(path)
+        encoding = guess_encoding(path)
         if encoding != "utf-8":
             guesses["encoding"] = encoding
-    sample = _beginning(path, encoding)
+    sample = beginning_of(path, encoding)
     if not sample.strip():
         raise TableError(f"{path.name} has no text in it.")
     if delimiter is None:
@@ -192,116 +175,6 @@ def _from_text(
 
     columns = [_typed(column, decimal) for column in cells.columns]
     return Table(pa.table(dict(zip(names, columns, strict=True))), path.name, guesses, cells)
-
-
-# Bytes to text
-
-
-def _guess_encoding(path: Path) -> str:
-    """By its first bytes; UTF-8 if all of it is; UTF-16 by its zeros; else Windows-1252."""
-    with _reading(path) as file:
-        beginning = file.read(_SAMPLE)
-        for mark, name in _BOMS:
-            if beginning.startswith(mark):
-                return name
-        zeros = beginning.count(0)
-        if zeros > len(beginning) // 4:
-            return "utf-16-le" if beginning[1::2].count(0) > zeros // 2 else "utf-16-be"
-        decoder = codecs.getincrementaldecoder("utf-8")()
-        try:
-            decoder.decode(beginning)
-            while part := file.read(_CHUNK):
-                decoder.decode(part)
-            decoder.decode(b"", final=True)
-        except UnicodeDecodeError:
-            return "cp1252"
-    return "utf-8"
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[BinaryIO]:
-    """The bytes of a file, decompressed if need be."""
-    with path.open("rb") as file:
-        zipped = file.read(2) == _GZIP
-    try:
-        with gzip.open(path, "rb") if zipped else path.open("rb") as opened:
-            yield cast(BinaryIO, opened)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise TableError(
-            f"{path.name} is compressed, and its end is missing or damaged: {error}"
-        ) from error
-
-
-def _beginning(path: Path, encoding: str) -> str:
-    """Whole lines from the beginning of a file."""
-    with _reading(path) as file:
-        raw = file.read(_SAMPLE)
-        # A header may be longer than that.
-        while b"\n" not in raw[_SAMPLE // 2 :] and len(raw) < _LONGEST:
-            part = file.read(_SAMPLE)
-            if not part:
-                break
-            raw += part
-        more = bool(file.read(1))
-    try:
-        "".encode(encoding)
-        text = codecs.getincrementaldecoder(encoding)().decode(raw, final=not more)
-    except UnicodeDecodeError as error:
-        raise _not_this_encoding(path, encoding, error) from error
-    except LookupError as error:
-        raise TableError(f"encoding {encoding!r} is none of texts that Python knows.") from error
-    return text.rsplit("\n", 1)[0] + "\n" if more and "\n" in text else text
-
-
-def _not_this_encoding(path: Path, encoding: str, error: UnicodeDecodeError) -> TableError:
-    return TableError(
-        f"{path.name} is not {encoding}: byte {error.object[error.start]:#04x} means nothing in "
-        "it. Give another --encoding, such as cp1252 or utf-16."
-    )
-
-
-def _as_utf8(path: Path, encoding: str) -> Iterator[bytes]:
-    """A file as UTF-8 without a byte order mark, part by part; refused if there is a NUL in it."""
-    line = 1
-    with _reading(path) as file:
-        decoder = codecs.getincrementaldecoder(encoding)()
-        while True:
-            part = file.read(_CHUNK)
-            try:
-                text = decoder.decode(part, final=not part)
-            except UnicodeDecodeError as error:
-                raise _not_this_encoding(path, encoding, error) from error
-            if "\0" in text:
-                line += text[: text.index("\0")].count("\n")
-                raise TableError(
-                    f"{path.name}, line {line} has a NUL character. The file is binary or damaged, "
-                    "or its encoding is another: give --encoding, such as utf-16."
-                )
-            line += text.count("\n")
-            yield text.encode()
-            if not part:
-                return
-
-
-class _Stream(io.RawIOBase):
-    """Parts of bytes as a file."""
-
-    def __init__(self, parts: Iterator[bytes]) -> None:
-        self.parts = parts
-        self.rest = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self.rest:
-            part = next(self.parts, None)
-            if part is None:
-                return 0
-            self.rest = part
-        size = min(len(buffer), len(self.rest))
-        buffer[:size], self.rest = self.rest[:size], self.rest[size:]
-        return size
 
 
 # Text to cells
@@ -359,10 +232,10 @@ def _parse(path: Path, encoding: str, delimiter: str, names: list[str]) -> Any:
 
     try:
         cells = arrow_csv.read_csv(
-            io.BufferedReader(_Stream(_as_utf8(path, encoding)), _CHUNK),
+            utf8_stream(path, encoding),
             # One thread, since rows have no numbers otherwise.
             read_options=arrow_csv.ReadOptions(
-                use_threads=False, block_size=_LONGEST, column_names=names, skip_rows=0
+                use_threads=False, block_size=LONGEST, column_names=names, skip_rows=0
             ),
             parse_options=arrow_csv.ParseOptions(
                 delimiter=delimiter, newlines_in_values=True, invalid_row_handler=keep
@@ -376,7 +249,7 @@ def _parse(path: Path, encoding: str, delimiter: str, names: list[str]) -> Any:
     except pa.ArrowInvalid as error:
         if "straddling" in str(error):
             raise TableError(
-                f"{path.name} has a line of more than {_LONGEST >> 20} MB, or a quote that is "
+                f"{path.name} has a line of more than {LONGEST >> 20} MB, or a quote that is "
                 "never closed."
             ) from error
         raise TableError(f"{path.name} cannot be read as a table: {error}") from error
@@ -398,9 +271,7 @@ def _parse(path: Path, encoding: str, delimiter: str, names: list[str]) -> Any:
 
 def _refuse_open_quote(path: Path, encoding: str, delimiter: str) -> None:
     """An error if a quote is never closed, so that it has swallowed the rest of the file."""
-    lines = io.TextIOWrapper(
-        io.BufferedReader(_Stream(_as_utf8(path, encoding)), _CHUNK), encoding="utf-8", newline=""
-    )
+    lines = io.TextIOWrapper(utf8_stream(path, encoding), encoding="utf-8", newline="")
     reader, begun = csv.reader(lines, delimiter=delimiter, strict=True), 1
     try:
         for _ in reader:

@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any, Final
 
 import numpy as np
@@ -91,23 +90,17 @@ def whole_files(folder: Path, names: Sequence[str], *, force: bool) -> Iterator[
     refuse_existing(folder, names, force=force)
     folder.parent.mkdir(parents=True, exist_ok=True)
     beside = folder if folder.exists() else folder.parent
-    part = Path(mkdtemp(prefix=".decoupling-", suffix=".part", dir=beside))
+    part = beside / f".decoupling-{os.getpid()}.part"
+    part.mkdir()
     try:
         yield part
         if folder.exists():
             for file in sorted(part.iterdir()):
                 file.replace(folder / file.name)
         else:
-            part.chmod(0o777 & ~_umask())
             part.rename(folder)
     finally:
         shutil.rmtree(part, ignore_errors=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def refuse_existing(
