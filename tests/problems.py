@@ -8,7 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from decoupling.cross_fitting import Fold, make_folds
+from decoupling.inference.blocks import RowBlocks
+from decoupling.inference.class_prior import KnownGamma
 from decoupling.inference.dirichlet import DirichletRows
+from decoupling.inference.posterior import make_rows
+from decoupling.inference.steps import Problem
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -35,6 +39,22 @@ def random_problem(
     classes = rng.dirichlet(np.full(n_classes, 0.5), n_rows)
     rough = 0.8 * transitions + 0.2 / n_labels
     return RandomProblem(classes @ transitions, classes, transitions, strength * rough)
+
+
+def in_blocks(
+    label_proba: FloatArray,
+    prior: DirichletRows,
+    gamma: FloatArray,
+    *,
+    method: str = "bound",
+    evidence: float | FloatArray = 1.0,
+    block_size: int = 7,
+    n_threads: int = 1,
+) -> tuple[Problem, RowBlocks]:
+    """A problem for the steps of the inference, and its rows."""
+    rows = make_rows(label_proba, np.asarray(evidence, dtype=float), prior)
+    problem = Problem(KnownGamma(gamma), prior, method, 2, rows.count, rows.total_evidence)
+    return problem, RowBlocks(rows, block_size, n_threads)
 
 
 def random_rows(seed: int, n_classes: int = 3, n_labels: int = 4) -> DirichletRows:

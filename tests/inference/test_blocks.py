@@ -1,15 +1,23 @@
 """Blocks on threads: order, and the limits of linear algebra."""
 
+import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from decoupling.inference.blocks import BlockMap
+from decoupling.inference.blocks import RowBlocks
+from decoupling.inference.rows import Rows
+
+
+def blocks_of(n_blocks, n_threads):
+    proba = np.column_stack([np.linspace(0, 1, n_blocks), np.linspace(1, 0, n_blocks)])
+    rows = Rows(proba, np.ones(2, bool), np.array(1.0), np.ones((n_blocks, 2)))
+    return RowBlocks(rows, 1, n_threads)
 
 
 def test_threads_are_no_more_than_blocks_or_linear_algebra_may_use():
-    assert BlockMap(8, 3).n_threads == 3
+    assert blocks_of(3, 8).n_threads == 3
     with threadpool_limits(1, user_api="blas"):
-        assert BlockMap(None, 100).n_threads == 1
+        assert blocks_of(100, None).n_threads == 1
 
 
 def test_several_at_once_leave_the_limits_as_they_were():
@@ -18,9 +26,9 @@ def test_several_at_once_leave_the_limits_as_they_were():
 
     with threadpool_limits(2, user_api="blas"):
         before = limits()
-        first, second = BlockMap(None, 4), BlockMap(None, 4)
+        first, second = blocks_of(4, None), blocks_of(4, None)
         first.__enter__()
-        third = BlockMap(None, 4)
+        third = blocks_of(4, None)
         second.__enter__()
         assert first.n_threads == second.n_threads == third.n_threads
         assert max(limits()) == 1
@@ -32,13 +40,12 @@ def test_several_at_once_leave_the_limits_as_they_were():
 
 def test_an_error_inside_leaves_the_limits_as_they_were():
     before = threadpool_info()
-    with pytest.raises(ZeroDivisionError), BlockMap(2, 4) as blocks:
-        list(blocks(lambda rows: 1 / 0, [slice(0, 1), slice(1, 2)]))
+    with pytest.raises(ZeroDivisionError), blocks_of(4, 2) as blocks:
+        list(blocks.query(lambda rows: 1 / 0))
     assert threadpool_info() == before
 
 
 def test_results_come_in_the_order_of_the_blocks():
-    with BlockMap(4, 50) as blocks:
-        assert list(blocks(lambda rows: rows.start, [slice(i, i + 1) for i in range(50)])) == list(
-            range(50)
-        )
+    with blocks_of(50, 4) as blocks:
+        found = list(blocks.query(lambda rows: rows.label_proba[0, 0]))
+    np.testing.assert_array_equal(found, np.linspace(0, 1, 50))

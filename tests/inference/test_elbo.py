@@ -5,17 +5,15 @@ from dataclasses import replace
 import numpy as np
 import oracle
 import pytest
-from problems import random_problem, random_rows
+from problems import in_blocks, random_problem, random_rows
 
 from decoupling import TransitionPrior, infer
-from decoupling.inference import dirichlet, elbo
-from decoupling.inference.blocks import BlockMap
-from decoupling.inference.class_prior import KnownGamma
+from decoupling.inference import dirichlet, elbo, steps
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.elbo import Terms
 from decoupling.inference.expected_log import METHODS
 from decoupling.inference.optimise import total_gradient
-from decoupling.inference.steps import Problem, State, total_terms
+from decoupling.inference.steps import State
 
 
 def make_problem(method, *, seed=0, n_rows=4, prior=None, evidence=2.0):
@@ -24,27 +22,16 @@ def make_problem(method, *, seed=0, n_rows=4, prior=None, evidence=2.0):
     rows = random_rows(seed) if prior is None else prior
     proba = rng.dirichlet(np.ones(rows.parameters.shape[1]), n_rows)
     gamma = rng.gamma(2.0, 0.5, len(rows.parameters)) + 0.1
-    problem = Problem(
-        proba,
-        np.ones(proba.shape[1], bool),
-        np.array(evidence),
-        KnownGamma(gamma),
-        rows,
-        method,
-        2,
-        block_size=3,
-    )
-    state = State(
-        rng.gamma(1.0, 2.0, (n_rows, len(gamma))) + 0.2,
-        rows.replace(rows.parameters * rng.uniform(0.5, 2.0, rows.parameters.shape)),
-        problem.class_prior,
-    )
-    return problem, state
+    problem, blocks = in_blocks(proba, rows, gamma, method=method, evidence=evidence, block_size=3)
+    blocks.rows.class_concentration[:] = rng.gamma(1.0, 2.0, (n_rows, len(gamma))) + 0.2
+    other = rows.replace(rows.parameters * rng.uniform(0.5, 2.0, rows.parameters.shape))
+    return problem, State(other, problem.class_prior), blocks
 
 
-def terms_of(problem, state):
-    with BlockMap(1) as blocks:
-        return total_terms(problem, state, problem.evaluator(state), blocks)
+def terms_of(problem, state, blocks):
+    with blocks:
+        method = steps.evaluator(problem, state, blocks)
+        return steps.total_terms(problem, state, method, blocks)
 
 
 def test_terms_add_up():
@@ -54,8 +41,8 @@ def test_terms_add_up():
 
 
 def test_bound_is_the_mean_of_ln_p_less_ln_q():
-    problem, state = make_problem("exact")
-    terms = terms_of(problem, state)
+    problem, state, blocks = make_problem("exact")
+    terms = terms_of(problem, state, blocks)
     rng, n = np.random.default_rng(1), 20_000
     prior, q = problem.transition_prior, state.transitions
     likelihood, log_prior, log_q = np.zeros(n), np.zeros(n), np.zeros(n)
@@ -69,12 +56,12 @@ def test_bound_is_the_mean_of_ln_p_less_ln_q():
         transitions[:, c, keep] = draws
         log_prior += log_density(draws, prior.parameters[c, keep])
         log_q += log_density(draws, q.parameters[c, keep])
-    for i, row in enumerate(state.class_concentration):
+    for i, row in enumerate(blocks.rows.class_concentration):
         draws = rng.dirichlet(row, n)
         log_prior += log_density(draws, problem.class_prior.mean)
         log_q += log_density(draws, row)
         mixture = np.einsum("kc,kcs->ks", draws, transitions)
-        likelihood += 2.0 * np.log(mixture) @ problem.label_proba[i]
+        likelihood += 2.0 * np.log(mixture) @ blocks.rows.label_proba[i]
     for drawn, term in [
         (likelihood, terms.likelihood),
         (log_prior, terms.prior + terms.constant),
@@ -144,23 +131,26 @@ def test_constants_make_priors_comparable():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_gradients_agree_with_differences(method):
-    problem, state = make_problem(method, seed=5)
+    problem, state, blocks = make_problem(method, seed=5)
     free = (problem.transition_prior.parameters > 0) & ~problem.transition_prior.known[:, None]
+    classes = blocks.rows.class_concentration.copy()
 
     def of_classes(x):
-        return terms_of(problem, replace(state, class_concentration=x)).elbo
+        blocks.rows.class_concentration[:] = x
+        return terms_of(problem, state, blocks).elbo
 
     def of_transitions(x):
         parameters = state.transitions.parameters.copy()
         parameters[free] = x
         other = replace(state, transitions=state.transitions.replace(parameters))
-        return terms_of(problem, other).elbo
+        return terms_of(problem, other, blocks).elbo
 
-    with BlockMap(1) as blocks:
+    with blocks:
         terms, by_class, by_transition = total_gradient(problem, state, blocks)
-    assert terms.elbo == pytest.approx(terms_of(problem, state).elbo, rel=1e-10)
-    difference = oracle.central_difference(of_classes, state.class_concentration)
+    assert terms.elbo == pytest.approx(terms_of(problem, state, blocks).elbo, rel=1e-10)
+    difference = oracle.central_difference(of_classes, classes)
     np.testing.assert_allclose(by_class, difference, rtol=1e-6, atol=1e-6)
+    blocks.rows.class_concentration[:] = classes
     difference = oracle.central_difference(of_transitions, state.transitions.parameters[free])
     np.testing.assert_allclose(by_transition[free], difference, rtol=1e-6, atol=1e-6)
 

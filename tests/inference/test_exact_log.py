@@ -5,7 +5,7 @@ from problems import random_rows
 from scipy.special import psi
 
 from decoupling.inference.dirichlet import DirichletRows
-from decoupling.inference.exact_log import Exact
+from decoupling.inference.exact_log import Exact, concentration_range
 from decoupling.inference.exact_tables import Tables
 
 
@@ -15,7 +15,7 @@ def test_smooth_and_rough_tables_meet():
     pi = np.array([[1.0, 30.0], [25.0, 2.0]])
     smooth = Exact(DirichletRows.free(theta))
     rough = Exact(DirichletRows.free(theta))
-    rough.prepare(np.vstack([pi, 40 * pi]))
+    rough.prepare(*concentration_range(np.vstack([pi, 40 * pi])))
     labels = np.arange(2)
     low, high = np.array([1.0, 2.0, 27.0]), np.array([25.0, 30.0, 31.0])
     assert not Tables.of(smooth.transitions, labels, low, high).rough
@@ -30,7 +30,7 @@ def test_what_was_announced_does_not_change_an_answer():
     rows = random_rows(0)
     pi = np.random.default_rng(1).gamma(1.0, 2.0, (6, 3)) + 0.1
     plain, prepared = Exact(rows), Exact(rows)
-    prepared.prepare(np.vstack([0.2 * pi, 7 * pi]))
+    prepared.prepare(*concentration_range(np.vstack([0.2 * pi, 7 * pi])))
     np.testing.assert_allclose(plain.value(pi), prepared.value(pi), atol=1e-9)
 
 

@@ -119,7 +119,6 @@ def test_gradients_agree_with_differences(method, order):
     weight = rng.random((4, 4))
     free = (rows.parameters > 0) & ~rows.known[:, None]
     evaluator = make_method(method, rows, order)
-    evaluator.prepare(np.concatenate([0.9 * pi, 1.1 * pi]))
 
     def of_theta(x):
         parameters = rows.parameters.copy()

@@ -1,4 +1,4 @@
-"""Blocks of rows on threads: the same function for each, results in order."""
+"""Rows in blocks, on threads."""
 
 from __future__ import annotations
 
@@ -12,8 +12,15 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from threadpoolctl import ThreadpoolController  # scikit-learn brings it
 
+from decoupling.inference.rows import Rows
+
 Result = TypeVar("Result")
 
+# A block has at most so many entries: few enough for its temporaries to stay near the processor,
+# enough for threads not to queue for the interpreter's lock.
+_BLOCK_ENTRIES: Final = 2**17
+# Fewer entries than these are not worth a second thread.
+_ONE_BLOCK: Final = 2**16
 # glibc hands freed memory back to the system, and every temporary would fault its pages in anew.
 # Once an array of this size was freed, it keeps twice as much: see M_MMAP_THRESHOLD in mallopt(3).
 _KEPT_BYTES: Final = 24 * 2**20
@@ -64,18 +71,32 @@ def _linear_algebra_threads() -> int:
 _ONE_THREAD: Final = LinearAlgebraLimit()
 
 
-class BlockMap:
-    """Applies a function to every block, on threads, and hands results back in order.
+class RowBlocks:
+    """All the rows in blocks, on threads: the same function for each block, results in order.
 
     By default there are as many threads as linear algebra may use, so that the limits of a cluster
     or of an outer parallel loop hold here too. Within a block linear algebra runs on one thread:
     the products are too small to be shared.
+
+    Parameters
+    ----------
+    rows : Rows
+        All of them.
+    block_size : int, optional
+        Rows per block.
+    n_threads : int, optional
+        Most threads.
     """
 
-    def __init__(self, n_threads: int | None = None, n_blocks: int = 1) -> None:
-        self.n_threads = min(n_threads or _ONE_THREAD.before(), n_blocks)
+    def __init__(
+        self, rows: Rows, block_size: int | None = None, n_threads: int | None = None
+    ) -> None:
+        self.rows = rows
+        size = block_size or default_block_size(rows)
+        self.parts = [rows.part(slice(i, i + size)) for i in range(0, len(rows), size)]
+        self.n_threads = min(n_threads or _ONE_THREAD.before(), len(self.parts))
 
-    def __enter__(self) -> BlockMap:
+    def __enter__(self) -> RowBlocks:
         """Start the threads."""
         np.empty(_KEPT_BYTES, dtype=np.uint8)  # never written to, so it costs two system calls
         self._stack = ExitStack()
@@ -89,8 +110,20 @@ class BlockMap:
         """Stop them."""
         self._stack.close()
 
-    def __call__(
-        self, function: Callable[[slice], Result], blocks: list[slice]
-    ) -> Iterable[Result]:
-        """Results in the order of the blocks."""
-        return self._map(function, blocks)
+    def update(self, function: Callable[[Rows], Result]) -> Iterable[Result]:
+        """Results of a function that may change what is inferred of its rows."""
+        return self._map(function, self.parts)
+
+    def query(self, function: Callable[[Rows], Result]) -> Iterable[Result]:
+        """Results of a function that leaves its rows as they are."""
+        return self._map(function, self.parts)
+
+
+def default_block_size(rows: Rows) -> int:
+    """Rows per block: an even number of blocks as equal as can be, so that threads end together."""
+    n_classes = int(rows.class_concentration.shape[1])
+    entries = len(rows) * max(n_classes, int(np.count_nonzero(rows.labels)))
+    if entries <= _ONE_BLOCK:
+        return max(1, len(rows))
+    pairs = -(-entries // (2 * _BLOCK_ENTRIES))
+    return -(-len(rows) // (2 * pairs))

@@ -60,9 +60,12 @@ class Exact(Method):
         self._made: dict[bytes, Tables] = {}
         self._lock = Lock()
 
-    def prepare(self, class_concentration: FloatArray) -> None:
-        """Serve these concentrations, and those near them, from one set of tables."""
-        low, high = _range(class_concentration)
+    def prepare(self, low: FloatArray, high: FloatArray) -> None:
+        """Serve concentrations of this range, and those near it, from one set of tables.
+
+        The range of each class and of their sum, as of `concentration_range`.
+        """
+        low, high = _powers_of_two(low, high)
         self._prepared = low / 2.0, high * 2.0
 
     @property
@@ -156,7 +159,7 @@ class Exact(Method):
         Which ones they are depends on the call and on `prepare` alone, not on earlier calls, so
         that threads cannot change an answer.
         """
-        low, high = _range(class_concentration)
+        low, high = _powers_of_two(*concentration_range(class_concentration))
         if self._prepared is not None:
             low, high = np.minimum(low, self._prepared[0]), np.maximum(high, self._prepared[1])
         key = np.concatenate([low, high]).tobytes()
@@ -187,10 +190,16 @@ class Exact(Method):
         return class_gradient, transition_gradient
 
 
-def _range(class_concentration: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Least and largest concentration of each class and of their sum, as powers of 2, (C + 1,)."""
+def concentration_range(class_concentration: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Least and largest concentration of each class and of their sum, each (C + 1,)."""
     total = class_concentration.sum(axis=1)
-    low = np.append(class_concentration.min(axis=0), total.min())
-    high = np.append(class_concentration.max(axis=0), total.max())
+    return (
+        np.append(class_concentration.min(axis=0), total.min()),
+        np.append(class_concentration.max(axis=0), total.max()),
+    )
+
+
+def _powers_of_two(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """A range no narrower than this one, which small changes leave as it is."""
     low, high = np.exp2(np.floor(np.log2(low))), np.exp2(np.ceil(np.log2(high)))
     return low, np.where(high > low, high, 2.0 * low)

@@ -20,7 +20,7 @@ from decoupling.inference.class_prior import ClassPrior, as_class_prior
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.expected_log import METHODS
 from decoupling.inference.optimise import OPTIMISERS, Callback
-from decoupling.inference.posterior import Posterior, make_problem, solve
+from decoupling.inference.posterior import Posterior, make_rows, solve
 from decoupling.transitions.prior import TransitionPrior
 
 # Held-out likelihood of the labels grows with the evidence and has flattened by here.
@@ -132,13 +132,14 @@ def infer(
     # One objective with one weight: T's own weight is a scale of its prior.
     scale = kappa / kappa_t if learn_transitions else 1.0
     total_evidence = kappa * float(counts.sum())
-    rows = DirichletRows.from_prior(prior, scale, known_above=_KNOWN * total_evidence)
-    gamma = as_class_prior(class_prior).start(prior.classes)
-    problem = make_problem(proba, weight, gamma, rows, expected_log, order, block_size, count)
+    prior_rows = DirichletRows.from_prior(prior, scale, known_above=_KNOWN * total_evidence)
     _check_warm_start(warm_start, (len(proba), n_classes, n_labels))
     posterior = solve(
-        problem,
-        rows,
+        make_rows(proba, weight, prior_rows, count),
+        prior_rows,
+        as_class_prior(class_prior).start(prior.classes),
+        expected_log,
+        order,
         classes=prior.classes,
         labels=prior.labels,
         reported_share=1.0 / scale,
@@ -146,6 +147,7 @@ def infer(
         learn_transitions=learn_transitions,
         max_iter=max_iter,
         tol=tol,
+        block_size=block_size,
         callback=callback,
         warm_start=warm_start,
         n_threads=n_threads,

@@ -50,9 +50,6 @@ class Method(ABC):
         """
         return None
 
-    def prepare(self, class_concentration: FloatArray) -> None:  # noqa: B027
-        """Hear of all the rows before they come in blocks; for methods that keep tables."""
-
     @abstractmethod
     def value(self, class_concentration: FloatArray) -> FloatArray:
         """E[ln X], (N, S)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import cycle
 from typing import Any, Final
 
@@ -14,10 +15,11 @@ from sklearn.exceptions import ConvergenceWarning
 from decoupling._typing import FloatArray
 from decoupling._validation import frozen, warn_user
 from decoupling.inference import elbo, steps
-from decoupling.inference.blocks import BlockMap
+from decoupling.inference.blocks import RowBlocks
 from decoupling.inference.class_prior import KnownGamma
 from decoupling.inference.elbo import Terms
-from decoupling.inference.method import CoordinateMethod
+from decoupling.inference.method import CoordinateMethod, Method
+from decoupling.inference.rows import Rows
 from decoupling.inference.steps import Problem, State
 
 Callback = Callable[[int, Terms], Any]
@@ -140,16 +142,16 @@ class Monitor:
 
 
 def natural_ascent(
-    problem: Problem, state: State, monitor: Monitor, blocks: BlockMap, *, learn_transitions: bool
+    problem: Problem, state: State, monitor: Monitor, blocks: RowBlocks, *, learn_transitions: bool
 ) -> None:
     """Natural-gradient ascent: steps of every row of Y, then a step of T; updates ``state``.
 
     The terms of a state come for free with the step of Y that leaves it. When they say that it is
     time to stop, that step is the last iteration.
     """
-    method = problem.evaluator(state)
+    method = steps.evaluator(problem, state, blocks)
     if not isinstance(method, CoordinateMethod):
-        steps.begin_backtracking(problem, state, method, blocks)
+        steps.begin_backtracking(state, method, blocks)
     # With T and gamma known rows go to their own limits, and what they leapt over is forgotten.
     alone = not learn_transitions and isinstance(state.class_prior, KnownGamma)
     leaps = cycle((steps.LONGEST_LEAP,) if alone else _LEAPS_IN_TURN)
@@ -158,7 +160,7 @@ def natural_ascent(
         shared = steps.shared_terms(problem, state)
         crawling = isinstance(method, CoordinateMethod) and leap == 0.0
         leap = next(leaps) if monitor.slow or not learn_transitions else 0.0
-        statistics = steps.local_pass(problem, state, method, blocks, longest_leap=leap)
+        statistics = steps.local_pass(state, method, blocks, longest_leap=leap)
         terms = statistics.before + shared
         if monitor.stop(terms, crawling=crawling, unsettled=_far_to_go(moves) > _NEAR_GAMMA):
             break
@@ -166,9 +168,10 @@ def natural_ascent(
             statistic = statistics.transition_statistic
             method = steps.global_step(problem, state, method, statistic, blocks)
         else:
-            method.prepare(state.class_concentration)
+            steps.prepare(method, blocks)
         moves.append(steps.class_prior_step(problem, state, blocks))
-    monitor.finish(steps.total_terms(problem, state, problem.evaluator(state), blocks))
+    method = steps.evaluator(problem, state, blocks)
+    monitor.finish(steps.total_terms(problem, state, method, blocks))
 
 
 def _far_to_go(moves: list[float]) -> float:
@@ -185,22 +188,24 @@ def _far_to_go(moves: list[float]) -> float:
 
 
 def lbfgs_ascent(
-    problem: Problem, state: State, monitor: Monitor, blocks: BlockMap, *, learn_transitions: bool
+    problem: Problem, state: State, monitor: Monitor, blocks: RowBlocks, *, learn_transitions: bool
 ) -> None:
     """L-BFGS in the logarithms of all concentrations; updates ``state``.
 
     Holds about twenty copies of the class concentrations. q(gamma) follows every trial.
     """
-    shape = state.class_concentration.shape
+    classes = blocks.rows.class_concentration
     start, prior = state.transitions, problem.transition_prior
     free = (prior.parameters > 0) & ~prior.known[:, None] & learn_transitions
     latest: dict[bytes, Terms] = {}
 
     def unpack(variables: FloatArray) -> State:
-        classes, transitions = np.split(np.exp(variables), [shape[0] * shape[1]])
+        """The state at these logarithms; the rows are put there, too."""
+        by_row, by_transition = np.split(np.exp(variables), [classes.size])
+        classes[:] = by_row.reshape(classes.shape)
         parameters = start.parameters.copy()
-        parameters[free] = transitions
-        trial = State(classes.reshape(shape), start.replace(parameters), state.class_prior)
+        parameters[free] = by_transition
+        trial = State(start.replace(parameters), state.class_prior)
         steps.suit_class_prior(problem, trial, blocks)
         return trial
 
@@ -212,7 +217,7 @@ def lbfgs_ascent(
         terms, by_class, by_transition = total_gradient(problem, trial, blocks)
         gradient = np.concatenate(
             [
-                (by_class * trial.class_concentration).ravel(),
+                (by_class * classes).ravel(),
                 (by_transition * trial.transitions.parameters)[free],
             ]
         )
@@ -225,7 +230,7 @@ def lbfgs_ascent(
         if monitor.stop(terms):
             raise StopIteration
 
-    begin = np.log(np.concatenate([state.class_concentration.ravel(), start.parameters[free]]))
+    begin = np.log(np.concatenate([classes.ravel(), start.parameters[free]]))
     value, _ = objective(begin)
     if not monitor.stop(latest[begin.tobytes()]):
         found = minimize(
@@ -239,31 +244,29 @@ def lbfgs_ascent(
         monitor.stopped_because = monitor.stopped_because or "line search"
         begin = found.x if -found.fun >= -value else begin
     final = unpack(begin)
-    state.class_concentration[:] = final.class_concentration
     state.transitions, state.class_prior = final.transitions, final.class_prior
 
 
 def total_gradient(
-    problem: Problem, state: State, blocks: BlockMap
+    problem: Problem, state: State, blocks: RowBlocks
 ) -> tuple[Terms, FloatArray, FloatArray]:
     """All terms of the bound with its gradients in Pi (N, C) and in Theta (C, S)."""
-    method = problem.evaluator(state)
-    class_gradient = np.empty_like(state.class_concentration)
-
-    def gradients(rows: slice) -> FloatArray:
-        concentration = state.class_concentration[rows]
-        slopes = method.slopes(concentration, problem.repeated(problem.weight(rows), rows))
-        own = elbo.class_gradient(concentration, state.class_prior.mean)
-        class_gradient[rows] = slopes.by_class + problem.repeated(own, rows)
-        return slopes.by_transition
-
-    start = elbo.transition_gradient(state.transitions, problem.transition_prior)
-    transition_gradient: FloatArray = sum(blocks(gradients, problem.blocks()), start)
+    method = steps.evaluator(problem, state, blocks)
+    gradients = partial(_block_gradient, method=method, gamma=state.class_prior.mean)
+    by_class, by_transition = zip(*blocks.query(gradients), strict=True)
+    own = elbo.transition_gradient(state.transitions, problem.transition_prior)
     return (
         steps.total_terms(problem, state, method, blocks),
-        class_gradient,
-        transition_gradient,
+        np.concatenate(by_class),
+        sum(by_transition, own),
     )
+
+
+def _block_gradient(rows: Rows, method: Method, gamma: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What a block adds to the gradients, (n, C) and (C, S)."""
+    slopes = method.slopes(rows.class_concentration, rows.repeated(rows.weight()))
+    own = elbo.class_gradient(rows.class_concentration, gamma)
+    return slopes.by_class + rows.repeated(own), slopes.by_transition
 
 
 OPTIMISERS = {"natural": natural_ascent, "l-bfgs": lbfgs_ascent}
@@ -272,7 +275,7 @@ OPTIMISERS = {"natural": natural_ascent, "l-bfgs": lbfgs_ascent}
 def ascend(
     problem: Problem,
     state: State,
-    blocks: BlockMap,
+    blocks: RowBlocks,
     *,
     optimiser: str,
     learn_transitions: bool,

@@ -24,13 +24,14 @@ from decoupling._validation import (
     frozen,
 )
 from decoupling.inference import dirichlet
-from decoupling.inference.blocks import BlockMap
+from decoupling.inference.blocks import RowBlocks
 from decoupling.inference.class_prior import GammaPosterior, KnownGamma
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.optimise import Callback, Trace, ascend
 from decoupling.inference.response import RowSample, pick_rows, respond
+from decoupling.inference.rows import Rows
 from decoupling.inference.start import first_state, warm_state
-from decoupling.inference.steps import Problem, State, default_block_size
+from decoupling.inference.steps import Problem, State
 from decoupling.inference.uncertainty import Uncertainty, uncertainty
 
 # Something to divide by.
@@ -237,11 +238,12 @@ class Posterior:
         weight = check_evidence(
             "evidence", self.evidence if evidence is None else evidence, len(proba)
         )
-        gamma = KnownGamma(self.class_prior)
-        problem = make_problem(proba, weight, gamma, self._transitions, self._method, self._order)
         answer = solve(
-            problem,
+            make_rows(proba, weight, self._transitions),
             self._transitions,
+            KnownGamma(self.class_prior),
+            self._method,
+            self._order,
             classes=self.classes,
             labels=self.labels,
             reported_share=self._reported_share,
@@ -286,21 +288,15 @@ class Posterior:
         """Some rows at their fixed points under the bound, where their slopes are known."""
         weight = self._sample.weight
         evidence = weight.sum(axis=1)
-        problem = make_problem(
-            weight / evidence[:, None],
-            evidence,
-            KnownGamma(self.class_prior),
-            transitions,
-            "bound",
-            self._order,
-        )
-        concentration = self._sample.concentration.copy()
-        state = State(concentration, transitions, problem.class_prior)
-        with BlockMap(1, 1) as blocks, warnings.catch_warnings():
+        rows = make_rows(weight / evidence[:, None], evidence, transitions)
+        rows.class_concentration[:] = self._sample.concentration
+        gamma = KnownGamma(self.class_prior)
+        problem = Problem(gamma, transitions, "bound", self._order, rows.count, rows.total_evidence)
+        with RowBlocks(rows, n_threads=1) as blocks, warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             ascend(
                 problem,
-                state,
+                State(transitions, gamma),
                 blocks,
                 optimiser="natural",
                 learn_transitions=False,
@@ -308,7 +304,7 @@ class Posterior:
                 tol=1e-12,
                 callback=None,
             )
-        return replace(self._sample, concentration=concentration)
+        return replace(self._sample, concentration=rows.class_concentration)
 
     def supported_by(self, rows: ArrayLike) -> Posterior:
         """The same, with the prior of T reported as worth no more than so many rows, (C,).
@@ -367,51 +363,33 @@ def label_conditional(
     return np.asarray(joint / joint.sum(axis=1, keepdims=True))
 
 
-def make_problem(
+def make_rows(
     label_proba: AnyArray,
     evidence: FloatArray,
-    class_prior: KnownGamma | GammaPosterior,
     transition_prior: DirichletRows,
-    method: str,
-    order: int,
-    block_size: int | None = None,
     multiplicity: FloatArray | None = None,
-) -> Problem:
-    """The problem restricted to the labels that some class can emit.
-
-    A label that none can emit must not have been seen.
-    """
+) -> Rows:
+    """Rows with the labels that some class can emit; others must not have been seen."""
     possible = transition_prior.possible_labels
-    if not possible.all():
-        for s in np.nonzero(~possible)[0]:
-            first_offence(
-                f"label_proba, column {s}",
-                label_proba[:, s],
-                label_proba[:, s] > 0,
-                "the probability of a label that no class can emit",
-                "Allow that label in the transition prior, or remove it from label_proba.",
-            )
-        transition_prior = transition_prior.columns(possible)
-    n_classes, n_labels = transition_prior.parameters.shape
-    if block_size is None:
-        block_size = default_block_size(len(label_proba), n_classes, n_labels)
+    for s in np.nonzero(~possible)[0]:
+        first_offence(
+            f"label_proba, column {s}",
+            label_proba[:, s],
+            label_proba[:, s] > 0,
+            "the probability of a label that no class can emit",
+            "Allow that label in the transition prior, or remove it from label_proba.",
+        )
+    classes = np.empty((len(label_proba), len(transition_prior.parameters)))
     count = np.array(1.0) if multiplicity is None else multiplicity
-    return Problem(
-        label_proba,
-        possible,
-        evidence,
-        class_prior,
-        transition_prior,
-        method,
-        order,
-        block_size,
-        count,
-    )
+    return Rows(label_proba, possible, evidence, classes, count)
 
 
 def solve(
-    problem: Problem,
-    full_prior: DirichletRows,
+    rows: Rows,
+    transition_prior: DirichletRows,
+    class_prior: KnownGamma | GammaPosterior,
+    method: str,
+    order: int,
     *,
     classes: tuple[Hashable, ...],
     labels: tuple[Hashable, ...],
@@ -420,22 +398,22 @@ def solve(
     learn_transitions: bool,
     max_iter: int,
     tol: float,
+    block_size: int | None = None,
     callback: Callback | None = None,
     warm_start: Posterior | None = None,
     n_threads: int | None = None,
 ) -> Posterior:
-    """Run the ascent on ``problem`` and put the answer on record.
-
-    ``full_prior`` has all the labels; ``problem`` only those that can be seen.
-    """
-    possible = full_prior.possible_labels
-    with BlockMap(n_threads, len(problem.blocks())) as blocks:
+    """Run the ascent over the rows and put the answer on record."""
+    possible = transition_prior.possible_labels
+    seen = transition_prior.columns(possible)
+    problem = Problem(class_prior, seen, method, order, rows.count, rows.total_evidence)
+    with RowBlocks(rows, block_size, n_threads) as blocks:
         if warm_start is None:
             state = first_state(problem, blocks, learn_transitions=learn_transitions)
         else:
+            rows.class_concentration[:] = warm_start.class_concentration
             state = warm_state(
                 problem,
-                warm_start.class_concentration,
                 warm_start._transitions.columns(possible),
                 warm_start._class_prior,
                 learn_transitions=learn_transitions,
@@ -450,35 +428,37 @@ def solve(
             tol=tol,
             callback=callback,
         )
-    parameters = np.zeros_like(full_prior.parameters)
+    parameters = np.zeros_like(transition_prior.parameters)
     parameters[:, possible] = state.transitions.parameters
-    state.class_concentration.flags.writeable = False
+    rows.class_concentration.flags.writeable = False
     parameters.flags.writeable = False
     return Posterior(
-        class_concentration=state.class_concentration,
+        class_concentration=rows.class_concentration,
         class_prior=frozen(state.class_prior.mean),
         evidence=problem.total_evidence / problem.n_rows,
         trace=trace,
         classes=classes,
         labels=labels,
         _class_prior=state.class_prior,
-        _row_counts=problem.multiplicity,
-        _sample=_sample(problem, state.class_concentration),
-        _transitions=DirichletRows(parameters, full_prior.known),
-        _transition_prior=full_prior,
+        _row_counts=rows.multiplicity,
+        _sample=_sample(rows),
+        _transitions=DirichletRows(parameters, transition_prior.known),
+        _transition_prior=transition_prior,
         _reported_share=reported_share,
         _prior_share=np.ones((len(parameters), 1)),
         _learned=learn_transitions,
-        _method=problem.method,
-        _order=problem.order,
+        _method=method,
+        _order=order,
     )
 
 
-def _sample(problem: Problem, concentration: FloatArray) -> RowSample:
-    counts = np.broadcast_to(problem.multiplicity, (len(concentration),))
-    rows = pick_rows(counts)
+def _sample(rows: Rows) -> RowSample:
+    counts = np.broadcast_to(rows.multiplicity, (len(rows),))
+    picked = pick_rows(counts)
     return RowSample(
-        problem.weight(rows), concentration[rows].copy(), counts[rows] / counts[rows].sum()
+        rows.weight(picked),
+        rows.class_concentration[picked].copy(),
+        counts[picked] / counts[picked].sum(),
     )
 
 

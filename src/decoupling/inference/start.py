@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Final
 
 import numpy as np
 
 from decoupling._typing import FloatArray
 from decoupling.inference import dirichlet
-from decoupling.inference.blocks import BlockMap
+from decoupling.inference.blocks import RowBlocks
 from decoupling.inference.class_prior import GammaPosterior, KnownGamma
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.expected_log import Bound, make_method
+from decoupling.inference.method import Method
+from decoupling.inference.rows import Rows
 from decoupling.inference.steps import Problem, State, leap_of
 
 # Leaps of Y before T first moves, when a row counts for one observation, and one more for each
@@ -26,16 +29,15 @@ _SHRINK: Final = 0.1
 _TINY: Final = 1e-200
 
 
-def first_state(problem: Problem, blocks: BlockMap, *, learn_transitions: bool) -> State:
-    """A first guess that needs only the problem."""
+def first_state(problem: Problem, blocks: RowBlocks, *, learn_transitions: bool) -> State:
+    """A first guess that needs only the problem; fills in the rows of Y."""
     transitions = first_transitions(problem, learn_transitions=learn_transitions)
-    classes = first_classes(problem, transitions, blocks, learn_transitions=learn_transitions)
-    return State(classes, transitions, problem.class_prior)
+    first_classes(problem, transitions, blocks, learn_transitions=learn_transitions)
+    return State(transitions, problem.class_prior)
 
 
 def warm_state(
     problem: Problem,
-    class_concentration: FloatArray,
     transitions: DirichletRows,
     class_prior: KnownGamma | GammaPosterior,
     *,
@@ -46,7 +48,7 @@ def warm_state(
     if learn_transitions:
         both = (transitions.parameters > 0) & (cold.parameters > 0) & ~transitions.known[:, None]
         cold = cold.replace(np.where(both, transitions.parameters, cold.parameters))
-    return State(class_concentration.copy(), cold, problem.class_prior.resumed(class_prior))
+    return State(cold, problem.class_prior.resumed(class_prior))
 
 
 def first_transitions(problem: Problem, *, learn_transitions: bool) -> DirichletRows:
@@ -64,9 +66,9 @@ def first_transitions(problem: Problem, *, learn_transitions: bool) -> Dirichlet
 
 
 def first_classes(
-    problem: Problem, transitions: DirichletRows, blocks: BlockMap, *, learn_transitions: bool
-) -> FloatArray:
-    """Concentrations of Y that suit these transitions, (N, C).
+    problem: Problem, transitions: DirichletRows, blocks: RowBlocks, *, learn_transitions: bool
+) -> None:
+    """Fill in concentrations of Y that suit these transitions.
 
     If all classes were equally likely a row would have the class distribution p that is the mean
     of p(class | label) over its labels. Most methods begin there. Under the bound the answer is
@@ -74,43 +76,46 @@ def first_classes(
     Their T can then be trusted from its first step on, which saves many iterations. With a T that
     stays, rows must not depend on each other, nor does the number of leaps.
     """
-    mean, gamma = transitions.mean(), problem.class_prior.mean
-    share = (mean / mean.sum(axis=0)).T  # (S, C): p(class | label) under equal classes
     method = make_method(problem.method, transitions, problem.order)
-    out = np.empty((len(problem.label_proba), len(mean)))
-
-    def fill(rows: slice) -> None:
-        weight = problem.weight(rows)
-        counts = weight @ share
-        if isinstance(method, Bound):
-            total = dirichlet.row_sum(weight)
-            counts = _scaled((counts / total[:, None]) ** 2, total)
-        np.add(counts, gamma, out=out[rows])
-
-    def leap(rows: slice) -> float:
-        assert isinstance(method, Bound)
-        weight, concentration = problem.weight(rows), out[rows]
-        counts = concentration - gamma
-        once = _rough_step(method, concentration, weight)
-        twice = _rough_step(method, once + gamma, weight)
-        way = leap_of(counts, once, twice)
-        counts += way
-        # The bound does not check these leaps, and a row that overshot into the wrong corner would
-        # stay there: no class is left without weight, and none takes the lead by a leap.
-        np.maximum(counts, _SHRINK * twice, out=counts)
-        lost = counts.argmax(axis=1) != twice.argmax(axis=1)
-        counts[lost] = twice[lost]
-        np.add(_scaled(counts, dirichlet.row_sum(weight)), gamma, out=concentration)
-        distance = dirichlet.row_sum(np.abs(way, out=way)) / 2.0
-        return float(problem.repeated(distance, rows).sum())
-
-    for _ in blocks(fill, problem.blocks()):
+    gamma = problem.class_prior.mean
+    for _ in blocks.update(partial(_fill, method=method, gamma=gamma)):
         pass
-    for _ in range(_leaps(problem) if isinstance(method, Bound) else 0):
-        moved = sum(blocks(leap, problem.blocks()))
+    if not isinstance(method, Bound):
+        return
+    for _ in range(_leaps(problem)):
+        moved = sum(blocks.update(partial(_leap, method=method, gamma=gamma)))
         if learn_transitions and moved < _SETTLED * problem.total_evidence:
             break
-    return out
+
+
+def _fill(rows: Rows, method: Method, gamma: FloatArray) -> None:
+    """Put a block of rows where it begins."""
+    mean = method.transitions.mean()
+    share = (mean / mean.sum(axis=0)).T  # (S, C): p(class | label) under equal classes
+    weight = rows.weight()
+    counts = weight @ share
+    if isinstance(method, Bound):
+        total = dirichlet.row_sum(weight)
+        counts = _scaled((counts / total[:, None]) ** 2, total)
+    np.add(counts, gamma, out=rows.class_concentration)
+
+
+def _leap(rows: Rows, method: Bound, gamma: FloatArray) -> float:
+    """Put a block of rows where pairs of steps seem to lead; how many counts moved."""
+    weight, concentration = rows.weight(), rows.class_concentration
+    counts = concentration - gamma
+    once = _rough_step(method, concentration, weight)
+    twice = _rough_step(method, once + gamma, weight)
+    way = leap_of(counts, once, twice)
+    counts += way
+    # The bound does not check these leaps, and a row that overshot into the wrong corner would
+    # stay there: no class is left without weight, and none takes the lead by a leap.
+    np.maximum(counts, _SHRINK * twice, out=counts)
+    lost = counts.argmax(axis=1) != twice.argmax(axis=1)
+    counts[lost] = twice[lost]
+    np.add(_scaled(counts, dirichlet.row_sum(weight)), gamma, out=concentration)
+    distance = dirichlet.row_sum(np.abs(way, out=way)) / 2.0
+    return float(rows.repeated(distance).sum())
 
 
 def _leaps(problem: Problem) -> int:

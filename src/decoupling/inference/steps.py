@@ -8,26 +8,24 @@ without the interpreter's lock; the answer depends neither on their size nor on 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import reduce
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial, reduce
 from typing import Final
 
 import numpy as np
 
-from decoupling._typing import AnyArray, BoolArray, FloatArray, IntArray
+from decoupling._typing import FloatArray, IntArray
 from decoupling.inference import dirichlet, elbo
-from decoupling.inference.blocks import BlockMap
+from decoupling.inference.blocks import RowBlocks
 from decoupling.inference.class_prior import GammaPosterior, KnownGamma
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.elbo import Terms
+from decoupling.inference.exact_log import Exact, concentration_range
 from decoupling.inference.expected_log import make_method
 from decoupling.inference.method import CoordinateMethod, Method
+from decoupling.inference.rows import Rows
 
-# A block has at most so many entries: few enough for its temporaries to stay near the processor,
-# enough for threads not to queue for the interpreter's lock.
-_BLOCK_ENTRIES: Final = 2**17
-# Fewer entries than these are not worth a second thread.
-_ONE_BLOCK: Final = 2**16
 # A step is halved at most so often before the row, or T, stays where it is.
 _HALVINGS: Final = 12
 # A trial step of T costs a pass over the rows, so after a success it grows with care.
@@ -38,134 +36,68 @@ _SHRINK: Final = 0.1
 LONGEST_LEAP: Final = 100.0
 # A fall of this size, relative to the objective, is rounding.
 _ROUNDING: Final = 1e-13
-_ALL_ROWS: Final = slice(None)
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is given: label distributions, how much they count, and the priors.
+    """What is given of all the rows together.
 
     Attributes
     ----------
-    label_proba : array (N, S)
-        p(s|x) in the caller's dtype; rows are normalised block by block.
-    labels : bool array (S,)
-        The labels that some class can emit: only they take part.
-    evidence : array () or (N,)
-        How many observations a row counts for.
     class_prior : KnownGamma or GammaPosterior
         Gamma, the Dirichlet prior of each row of Y, or where q(gamma) begins.
     transition_prior : DirichletRows
         Prior of T (A), in the units of the evidence.
     method, order : str, int
         How E[ln X] is evaluated.
-    block_size : int
-        Rows per block.
-    multiplicity : array () or (N,)
-        How many equal rows a row stands for.
+    n_rows, total_evidence : float
+        Number of rows, each as often as it stands there, and of observations in all.
     """
 
-    label_proba: AnyArray
-    labels: BoolArray
-    evidence: FloatArray
     class_prior: KnownGamma | GammaPosterior
     transition_prior: DirichletRows
     method: str
     order: int
-    block_size: int
-    multiplicity: FloatArray = field(default_factory=lambda: np.array(1.0))
-
-    def blocks(self) -> list[slice]:
-        """Slices of rows."""
-        size = self.block_size
-        return [slice(i, i + size) for i in range(0, len(self.label_proba), size)]
-
-    def weight(self, rows: slice | IntArray) -> FloatArray:
-        """Evidence times p(s|x) of these rows, (n, S)."""
-        block = self.label_proba[rows]
-        if not self.labels.all():
-            block = block[:, self.labels]
-        block = np.ascontiguousarray(block, dtype=np.float64)
-        scale = _of_rows(self.evidence, rows) / dirichlet.row_sum(block)
-        return block * scale[:, None]
-
-    def repeated(self, values: FloatArray, rows: slice = _ALL_ROWS) -> FloatArray:
-        """Values of these rows, (n, ...), times how often each row stands there."""
-        if self.multiplicity.ndim == 0:
-            return values if self.multiplicity == 1.0 else values * self.multiplicity
-        count = self.multiplicity[rows]
-        return values * count.reshape(-1, *[1] * (values.ndim - 1))
-
-    @property
-    def n_rows(self) -> float:
-        """Number of rows, each as often as it stands there."""
-        return float(np.broadcast_to(self.multiplicity, (len(self.label_proba),)).sum())
-
-    @property
-    def total_evidence(self) -> float:
-        """Number of observations in all."""
-        per_row = np.broadcast_to(self.evidence, (len(self.label_proba),))
-        return float(self.repeated(per_row).sum())
-
-    def evaluator(self, state: State) -> Method:
-        """E[ln X] for the state's distribution of T, ready for its rows of Y."""
-        method = make_method(self.method, state.transitions, self.order)
-        method.prepare(state.class_concentration)
-        return method
-
-
-def _of_rows(values: FloatArray, rows: slice | IntArray) -> FloatArray:
-    return values if values.ndim == 0 else values[rows]
-
-
-def default_block_size(n_rows: int, n_classes: int, n_labels: int) -> int:
-    """Rows per block: an even number of blocks as equal as can be, so that threads end together."""
-    entries = n_rows * max(n_classes, n_labels)
-    if entries <= _ONE_BLOCK:
-        return max(1, n_rows)
-    pairs = -(-entries // (2 * _BLOCK_ENTRIES))
-    return -(-n_rows // (2 * pairs))
+    n_rows: float
+    total_evidence: float
 
 
 @dataclass(eq=False)
 class State:
-    """What is inferred, updated from step to step.
+    """What is inferred of all the rows together, updated from step to step.
 
     Attributes
     ----------
-    class_concentration : array (N, C)
-        Pi, updated in place.
     transitions : DirichletRows
         q(T).
     class_prior : KnownGamma or GammaPosterior
         Gamma, or q(gamma).
-    backtracking : Backtracking or None
-        Notes for steps that must be checked.
+    transition_step : float
+        Length of the next natural step of T, where it must be checked.
     """
 
-    class_concentration: FloatArray
     transitions: DirichletRows
     class_prior: KnownGamma | GammaPosterior
-    backtracking: Backtracking | None = None
+    transition_step: float = 1.0
 
 
-@dataclass(eq=False)
-class Backtracking:
-    """What checked steps remember, so that nothing is evaluated twice.
+def evaluator(problem: Problem, state: State, blocks: RowBlocks) -> Method:
+    """E[ln X] for the state's distribution of T, ready for the rows."""
+    method = make_method(problem.method, state.transitions, problem.order)
+    prepare(method, blocks)
+    return method
 
-    Attributes
-    ----------
-    row_step : array (N,)
-        Length of each row's next natural step.
-    transition_step : float
-        The same for T.
-    row_terms : array (N, 3)
-        Likelihood, prior and entropy of each row at the present state.
-    """
 
-    row_step: FloatArray
-    transition_step: float
-    row_terms: FloatArray
+def prepare(method: Method, blocks: RowBlocks) -> None:
+    """Tell a method that keeps tables where the rows are now."""
+    if isinstance(method, Exact):
+        ranges = list(blocks.query(_concentration_range))
+        lows, highs = zip(*ranges, strict=True)
+        method.prepare(reduce(np.minimum, lows), reduce(np.maximum, highs))
+
+
+def _concentration_range(rows: Rows) -> tuple[FloatArray, FloatArray]:
+    return concentration_range(rows.class_concentration)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,32 +115,28 @@ class LocalStatistics:
 
 
 def local_pass(
-    problem: Problem, state: State, method: Method, blocks: BlockMap, *, longest_leap: float = 0.0
+    state: State, method: Method, blocks: RowBlocks, *, longest_leap: float = 0.0
 ) -> LocalStatistics:
     """Natural steps of every row of Y, in place, and the merged statistics."""
-
-    def step(rows: slice) -> LocalStatistics:
-        if isinstance(method, CoordinateMethod):
-            return coordinate_step(problem, state, method, rows, longest_leap)
-        return checked_step(problem, state, method, rows)
-
-    return reduce(LocalStatistics.merge, blocks(step, problem.blocks()))
+    gamma = state.class_prior.mean
+    if isinstance(method, CoordinateMethod):
+        step: Callable[[Rows], LocalStatistics] = partial(
+            coordinate_step, method=method, gamma=gamma, longest_leap=longest_leap
+        )
+    else:
+        step = partial(checked_step, method=method, gamma=gamma)
+    return reduce(LocalStatistics.merge, blocks.update(step))
 
 
 def coordinate_step(
-    problem: Problem,
-    state: State,
-    method: CoordinateMethod,
-    rows: slice,
-    longest_leap: float = 0.0,
+    rows: Rows, method: CoordinateMethod, gamma: FloatArray, longest_leap: float = 0.0
 ) -> LocalStatistics:
     """Full step of a block, in place: Pi <- gamma + expected counts.
 
     With a ``longest_leap`` the step is taken from further ahead, row by row: from where two steps
     seem to lead if the bound is no lower there, else from one step ahead.
     """
-    gamma, weight = state.class_prior.mean, problem.weight(rows)
-    concentration = state.class_concentration[rows]
+    weight, concentration = rows.weight(), rows.class_concentration
     logs = dirichlet.expected_log(concentration)
     seen = method.rows(logs)
     terms = _terms_from(gamma, seen.value(), concentration, logs, weight)
@@ -223,8 +151,8 @@ def coordinate_step(
         no_lower = dirichlet.row_sum(ahead_terms) >= _no_lower_than(terms)
         seen = method.rows(np.where(no_lower[:, None], logs, once_logs))
     np.add(seen.class_counts(weight), gamma, out=concentration)
-    before = Terms(*problem.repeated(terms, rows).sum(axis=0).tolist())
-    return LocalStatistics(before, seen.transition_counts(problem.repeated(weight, rows)))
+    before = Terms(*rows.repeated(terms).sum(axis=0).tolist())
+    return LocalStatistics(before, seen.transition_counts(rows.repeated(weight)))
 
 
 def leap_of(
@@ -251,23 +179,22 @@ def leap_of(
     return change
 
 
-def checked_step(problem: Problem, state: State, method: Method, rows: slice) -> LocalStatistics:
+def checked_step(rows: Rows, method: Method, gamma: FloatArray) -> LocalStatistics:
     r"""Natural step of a block, in place: Pi <- (1 - r) Pi + r (gamma + F(Pi)^-1 g).
 
     Each row's r is halved until the row's own part of the bound does not fall.
     """
-    assert state.backtracking is not None
-    weight, concentration = problem.weight(rows), state.class_concentration[rows]
-    row_terms, row_step = state.backtracking.row_terms[rows], state.backtracking.row_step[rows]
-    before = Terms(*problem.repeated(row_terms, rows).sum(axis=0).tolist())
-    slopes = method.slopes(concentration, problem.repeated(weight, rows))
-    by_class = slopes.by_class / _of_rows(problem.multiplicity, rows)[..., None]
+    assert rows.step is not None
+    assert rows.terms is not None
+    weight, concentration = rows.weight(), rows.class_concentration
+    before = Terms(*rows.repeated(rows.terms).sum(axis=0).tolist())
+    slopes = method.slopes(concentration, rows.repeated(weight))
+    by_class = slopes.by_class / rows.multiplicity[..., None]
     direction = dirichlet.fisher_solve(concentration, by_class)
-    gamma = state.class_prior.mean
     direction += gamma
     direction -= concentration
-    length = np.minimum(row_step, longest_step(concentration, direction, method.bounds))
-    _backtrack_rows(gamma, method, weight, concentration, direction, length, row_step, row_terms)
+    length = np.minimum(rows.step, longest_step(concentration, direction, method.bounds))
+    _backtrack_rows(gamma, method, weight, concentration, direction, length, rows.step, rows.terms)
     return LocalStatistics(before, slopes.by_transition)
 
 
@@ -362,7 +289,7 @@ def longest_step(
 
 
 def global_step(
-    problem: Problem, state: State, method: Method, statistic: FloatArray, blocks: BlockMap
+    problem: Problem, state: State, method: Method, statistic: FloatArray, blocks: RowBlocks
 ) -> Method:
     r"""Natural step of T: Theta <- (1 - r) Theta + r (A + F(Theta)^-1 g).
 
@@ -372,32 +299,30 @@ def global_step(
     old, prior = state.transitions, problem.transition_prior
     if isinstance(method, CoordinateMethod):
         state.transitions = old.replace(prior.parameters + statistic)
-        return problem.evaluator(state)
-    notes = state.backtracking
-    assert notes is not None
+        return evaluator(problem, state, blocks)
     target = prior.parameters + old.fisher_solve(statistic)
     direction = np.where(old.known[:, None], 0.0, target - old.parameters)
-    current = Terms(float(problem.repeated(notes.row_terms[:, 0]).sum()))
+    current = Terms(sum(blocks.query(_noted_likelihood)))
     current += elbo.transition_terms(old, prior)
     floor = current.elbo - _ROUNDING * (1.0 + abs(current.likelihood) + abs(current.prior))
-    length = min(notes.transition_step, float(longest_step(old.parameters, direction).min()))
+    length = min(state.transition_step, float(longest_step(old.parameters, direction).min()))
     for _ in range(_HALVINGS):
         state.transitions = old.replace(old.parameters + length * direction)
-        trial = problem.evaluator(state)
-        likelihood = row_likelihood(problem, state, trial, blocks)
-        terms = Terms(float(problem.repeated(likelihood).sum())) + elbo.transition_terms(
-            state.transitions, prior
-        )
+        trial = evaluator(problem, state, blocks)
+        likelihood = sum(blocks.update(partial(_note_likelihood, method=trial)))
+        terms = Terms(likelihood) + elbo.transition_terms(state.transitions, prior)
         if terms.elbo >= floor:
-            notes.row_terms[:, 0] = likelihood
-            notes.transition_step = min(1.0, _GROWTH * length)
+            state.transition_step = min(1.0, _GROWTH * length)
             return trial
         length *= 0.5
-    state.transitions, notes.transition_step = old, length
-    return problem.evaluator(state)
+    state.transitions, state.transition_step = old, length
+    method = evaluator(problem, state, blocks)
+    for _ in blocks.update(partial(_note_likelihood, method=method)):
+        pass
+    return method
 
 
-def class_prior_step(problem: Problem, state: State, blocks: BlockMap) -> float:
+def class_prior_step(problem: Problem, state: State, blocks: RowBlocks) -> float:
     """Step of q(gamma), given the rows of Y; updates ``state`` and returns how far it went.
 
     In standard deviations of gamma given the rows.
@@ -405,65 +330,70 @@ def class_prior_step(problem: Problem, state: State, blocks: BlockMap) -> float:
     old = state.class_prior
     if isinstance(old, KnownGamma):
         return 0.0
-    log_sum = class_log_sum(problem, state, blocks)
-    state.class_prior = old.stepped(log_sum, problem.n_rows)
-    if state.backtracking is not None:
-        for rows in problem.blocks():
-            logs = dirichlet.expected_log(state.class_concentration[rows])
-            prior = logs @ state.class_prior.mean - dirichlet.row_sum(logs)
-            state.backtracking.row_terms[rows, 1] = prior
+    state.class_prior = old.stepped(class_log_sum(blocks), problem.n_rows)
+    for _ in blocks.update(partial(_note_prior, gamma=state.class_prior.mean)):
+        pass
     return state.class_prior.moved_from(old)
 
 
-def suit_class_prior(problem: Problem, state: State, blocks: BlockMap) -> None:
+def suit_class_prior(problem: Problem, state: State, blocks: RowBlocks) -> None:
     """Put q(gamma) where it suits the rows best; updates ``state``."""
     if isinstance(state.class_prior, KnownGamma):
         return
-    log_sum = class_log_sum(problem, state, blocks)
+    log_sum = class_log_sum(blocks)
     if np.isfinite(log_sum).all():
         state.class_prior = state.class_prior.raised(log_sum, problem.n_rows)
 
 
-def class_log_sum(problem: Problem, state: State, blocks: BlockMap) -> FloatArray:
+def class_log_sum(blocks: RowBlocks) -> FloatArray:
     """Sum of E[ln Y] over the rows, (C,): all that gamma needs of them."""
-
-    def logs(rows: slice) -> FloatArray:
-        expected = dirichlet.expected_log(state.class_concentration[rows])
-        return np.asarray(problem.repeated(expected, rows).sum(axis=0))
-
-    return np.asarray(reduce(np.add, blocks(logs, problem.blocks())))
+    return np.asarray(reduce(np.add, blocks.query(_log_sum)))
 
 
-def begin_backtracking(problem: Problem, state: State, method: Method, blocks: BlockMap) -> None:
+def _log_sum(rows: Rows) -> FloatArray:
+    expected = dirichlet.expected_log(rows.class_concentration)
+    return np.asarray(rows.repeated(expected).sum(axis=0))
+
+
+def begin_backtracking(state: State, method: Method, blocks: RowBlocks) -> None:
     """Take notes of the present state for checked steps."""
-
-    def terms(rows: slice) -> FloatArray:
-        concentration, weight = state.class_concentration[rows], problem.weight(rows)
-        return _row_terms(state.class_prior.mean, method, concentration, weight)
-
-    row_terms = np.concatenate(list(blocks(terms, problem.blocks())))
-    state.backtracking = Backtracking(np.ones(len(row_terms)), 1.0, row_terms)
+    for _ in blocks.update(partial(_note_all, method=method, gamma=state.class_prior.mean)):
+        pass
+    state.transition_step = 1.0
 
 
-def row_likelihood(problem: Problem, state: State, method: Method, blocks: BlockMap) -> FloatArray:
-    """Likelihood of every row, (N,)."""
-
-    def likelihood(rows: slice) -> FloatArray:
-        value = method.value(state.class_concentration[rows])
-        return elbo.likelihood_rows(value, problem.weight(rows))
-
-    return np.concatenate(list(blocks(likelihood, problem.blocks())))
+def _note_all(rows: Rows, method: Method, gamma: FloatArray) -> None:
+    rows.terms = _row_terms(gamma, method, rows.class_concentration, rows.weight())
+    rows.step = np.ones(len(rows))
 
 
-def total_terms(problem: Problem, state: State, method: Method, blocks: BlockMap) -> Terms:
+def _note_likelihood(rows: Rows, method: Method) -> float:
+    assert rows.terms is not None
+    rows.terms[:, 0] = elbo.likelihood_rows(method.value(rows.class_concentration), rows.weight())
+    return _noted_likelihood(rows)
+
+
+def _note_prior(rows: Rows, gamma: FloatArray) -> None:
+    if rows.terms is not None:
+        logs = dirichlet.expected_log(rows.class_concentration)
+        rows.terms[:, 1] = logs @ gamma - dirichlet.row_sum(logs)
+
+
+def _noted_likelihood(rows: Rows) -> float:
+    assert rows.terms is not None
+    return float(rows.repeated(rows.terms[:, 0]).sum())
+
+
+def total_terms(problem: Problem, state: State, method: Method, blocks: RowBlocks) -> Terms:
     """All terms of the bound at this state."""
+    terms = partial(block_terms, method=method, gamma=state.class_prior.mean)
+    return sum(blocks.query(terms), shared_terms(problem, state))
 
-    def terms(rows: slice) -> Terms:
-        concentration, weight = state.class_concentration[rows], problem.weight(rows)
-        by_row = _row_terms(state.class_prior.mean, method, concentration, weight)
-        return Terms(*problem.repeated(by_row, rows).sum(axis=0).tolist())
 
-    return sum(blocks(terms, problem.blocks()), shared_terms(problem, state))
+def block_terms(rows: Rows, method: Method, gamma: FloatArray) -> Terms:
+    """Terms of a block of rows."""
+    by_row = _row_terms(gamma, method, rows.class_concentration, rows.weight())
+    return Terms(*rows.repeated(by_row).sum(axis=0).tolist())
 
 
 def shared_terms(problem: Problem, state: State) -> Terms:
