@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import wraps
 from numbers import Integral
 from pathlib import Path
@@ -71,12 +72,12 @@ def frozen(array: FloatArray) -> FloatArray:
 
 def as_float(name: str, values: ArrayLike, *, ndim: int) -> FloatArray:
     """``values`` as a float64 array with ``ndim`` axes and at least one entry."""
-    array = _numeric(name, values)
+    array = as_numbers(name, values)
     _check_shape(name, array, ndim)
     return np.asarray(array, dtype=np.float64)
 
 
-def _numeric(name: str, values: ArrayLike) -> AnyArray:
+def as_numbers(name: str, values: ArrayLike) -> AnyArray:
     if isinstance(values, np.ma.MaskedArray):
         # What is masked is missing, which the checks for finite numbers will say.
         values = np.ma.filled(values.astype(np.float64), np.nan)
@@ -98,13 +99,18 @@ def _check_shape(name: str, array: AnyArray, ndim: int) -> None:
         raise ValueError(f"{name} is empty: its shape is {array.shape}.")
 
 
-def first_offence(name: str, values: AnyArray, bad: BoolArray, what: str, advice: str) -> None:
-    """Raise a ValueError about the first entry where ``bad`` holds; do nothing if none does."""
+def first_offence(
+    name: str, values: AnyArray, bad: BoolArray, what: str, advice: str, first_row: int = 0
+) -> None:
+    """Raise a ValueError about the first entry where ``bad`` holds; do nothing if none does.
+
+    ``first_row`` is the number of the first row, if others came before it.
+    """
     count = int(np.count_nonzero(bad))
     if count == 0:
         return
     index = tuple(int(i) for i in np.argwhere(bad)[0])
-    where = f"row {index[0]}" + (f", column {index[1]}" if len(index) > 1 else "")
+    where = f"row {first_row + index[0]}" + (f", column {index[1]}" if len(index) > 1 else "")
     entries = "1 such entry" if count == 1 else f"{count} such entries"
     raise ValueError(
         f"{name}: {values[index]:.6g} at {where} is {what} ({entries} in all). {advice}"
@@ -126,26 +132,56 @@ def check_positive(name: str, values: ArrayLike, *, ndim: int) -> FloatArray:
     return array
 
 
+@dataclass
+class RowSums:
+    """How far sums of rows are from 1, over blocks of them."""
+
+    off: int = 0
+    worst_row: int = 0
+    worst_sum: float = 1.0
+
+    def add(self, other: RowSums) -> None:
+        """Take in those of more rows."""
+        self.off += other.off
+        if abs(other.worst_sum - 1.0) > abs(self.worst_sum - 1.0):
+            self.worst_row, self.worst_sum = other.worst_row, other.worst_sum
+
+    def warn(self) -> None:
+        """Say so if some rows are off by more than rounding."""
+        if self.off:
+            warn_user(
+                f"label_proba: {self.off} rows miss 1 by up to {abs(self.worst_sum - 1.0):.2g} "
+                f"(worst: row {self.worst_row}, sum {self.worst_sum:.6g}); renormalised.",
+            )
+
+
 def check_label_proba(values: ArrayLike, *, n_labels: int | None = None) -> AnyArray:
     """p(s|x) with rows that sum to 1 to within `SUM_TOLERANCE`; in the caller's dtype, not copied.
 
     Rows are divided by their sum where they are used, block by block, so that no second (N, S)
     array is made.
     """
-    name = "label_proba"
-    array = _numeric(name, values)
+    array = as_numbers("label_proba", values)
+    check_rows(array, n_labels).warn()
+    return array
+
+
+def check_rows(
+    array: AnyArray, n_labels: int | None, first_row: int = 0, name: str = "label_proba"
+) -> RowSums:
+    """Refuse rows that are no distributions of labels; how far their sums are from 1."""
     _check_shape(name, array, ndim=2)
     if n_labels is not None and array.shape[1] != n_labels:
         raise ValueError(
             f"{name} has {array.shape[1]} columns, transitions has {n_labels} labels: "
             "one column per label, in the same order, is needed."
         )
-    first_offence(
-        name, array, ~np.isfinite(array), "not finite", "Impute or drop these rows first."
-    )
+    advice = "Impute or drop these rows first."
+    first_offence(name, array, ~np.isfinite(array), "not finite", advice, first_row)
     outside = (array < 0) | (array > 1 + SUM_TOLERANCE)
     if outside.any():
-        first_offence(name, array, outside, "outside [0, 1]", _outside_advice(array))
+        advice = _outside_advice(array)
+        first_offence(name, array, outside, "outside [0, 1]", advice, first_row)
     total = array.sum(axis=1, dtype=np.float64)
     error = np.abs(total - 1.0)
     first_offence(
@@ -155,14 +191,11 @@ def check_label_proba(values: ArrayLike, *, n_labels: int | None = None) -> AnyA
         "the sum of a row that is not 1",
         "Rows are p(label | x). If they are logits apply a softmax, if percentages divide by 100, "
         "if a label is missing add its column (unlabelled is a label too).",
+        first_row,
     )
-    if (error > ROUNDING).any():
-        worst = int(error.argmax())
-        warn_user(
-            f"{name}: {np.count_nonzero(error > ROUNDING)} rows miss 1 by up to "
-            f"{error[worst]:.2g} (worst: row {worst}, sum {total[worst]:.6g}); renormalised.",
-        )
-    return array
+    worst = int(error.argmax())
+    off = int(np.count_nonzero(error > ROUNDING))
+    return RowSums(off, first_row + worst, float(total[worst]))
 
 
 def _outside_advice(array: AnyArray) -> str:
@@ -175,7 +208,7 @@ def _outside_advice(array: AnyArray) -> str:
 
 def check_evidence(name: str, values: ArrayLike, n_rows: int | None = None) -> FloatArray:
     """Positive, finite evidence: a number, or one per row where ``n_rows`` is given."""
-    array = np.asarray(_numeric(name, values), dtype=np.float64)
+    array = np.asarray(as_numbers(name, values), dtype=np.float64)
     shapes: list[tuple[int, ...]] = [()] if n_rows is None else [(), (n_rows,)]
     if array.shape not in shapes:
         wanted = "a number" if n_rows is None else f"a number or one per row, shape ({n_rows},)"

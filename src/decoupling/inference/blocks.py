@@ -13,6 +13,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController  # scikit-learn brings it
 
 from decoupling.inference.rows import Rows
+from decoupling.inference.storage import release
 
 Result = TypeVar("Result")
 
@@ -112,11 +113,24 @@ class RowBlocks:
 
     def update(self, function: Callable[[Rows], Result]) -> Iterable[Result]:
         """Results of a function that may change what is inferred of its rows."""
-        return self._map(function, self.parts)
+        return self._map(self._released(function), self.parts)
 
     def query(self, function: Callable[[Rows], Result]) -> Iterable[Result]:
         """Results of a function that leaves its rows as they are."""
-        return self._map(function, self.parts)
+        return self._map(self._released(function), self.parts)
+
+    def _released(self, function: Callable[[Rows], Result]) -> Callable[[Rows], Result]:
+        """The function, and then, of rows on disk, their memory back to the system."""
+        if not isinstance(self.rows.class_concentration, np.memmap):
+            return function
+
+        def and_release(rows: Rows) -> Result:
+            result = function(rows)
+            release(rows.label_proba)
+            release(rows.class_concentration)
+            return result
+
+        return and_release
 
 
 def default_block_size(rows: Rows) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +13,6 @@ from decoupling._validation import (
     as_float,
     check_count,
     check_evidence,
-    check_label_proba,
     first_offence,
     warn_user,
 )
@@ -21,6 +21,7 @@ from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.expected_log import METHODS
 from decoupling.inference.optimise import OPTIMISERS, Callback
 from decoupling.inference.posterior import Posterior, make_rows, solve
+from decoupling.inference.storage import in_blocks, open_label_proba
 from decoupling.transitions.prior import TransitionPrior
 
 # Held-out likelihood of the labels grows with the evidence and has flattened by here.
@@ -50,6 +51,7 @@ def infer(
     sample_weight: ArrayLike | None = None,
     warm_start: Posterior | None = None,
     n_threads: int | None = None,
+    scratch: str | Path | None = None,
 ) -> Posterior:
     r"""Infer class distributions and transitions from label distributions.
 
@@ -59,8 +61,10 @@ def infer(
 
     Parameters
     ----------
-    label_proba : array-like (N, S)
-        p(label | x), rows sum to 1; unlabelled is a label too. Called S in the paper.
+    label_proba : array-like (N, S), memmap, path, pyarrow Dataset or iterator of arrays
+        p(label | x), rows sum to 1; unlabelled is a label too. Called S in the paper. All but an
+        array may be larger than memory: a NumPy memmap, a ``.npy`` file, Parquet (a file or a
+        folder, a column per label), or blocks (n, S) that come one after the other.
     transitions : TransitionPrior or array-like (C, S)
         What is known of p(label | class); an array holds Dirichlet concentrations (A), with 0
         where a class never gets a label. A row whose strength is 1e8 times all the evidence is
@@ -99,6 +103,9 @@ def infer(
         Start from this posterior of the same rows.
     n_threads : int, optional
         Threads for blocks of rows; by default as many as linear algebra may use.
+    scratch : path, optional
+        Folder for files of rows that are not in memory, 8 (C + S) bytes each, gone with the
+        posterior; by default that of the system's temporary files, which may itself be memory.
 
     Returns
     -------
@@ -121,9 +128,11 @@ def infer(
         else TransitionPrior.from_concentration(transitions)
     )
     n_classes, n_labels = prior.mean.shape
-    proba = check_label_proba(label_proba, n_labels=n_labels)
     check_options(expected_log, order)
     _check_ascent(optimiser, max_iter, tol, block_size, n_threads)
+    proba = open_label_proba(label_proba, np.asarray((prior.mean > 0).any(axis=0)), scratch)
+    if isinstance(proba, np.memmap) and optimiser != "natural":
+        raise ValueError(f'optimiser={optimiser!r} needs all rows in memory; use "natural".')
     weight = check_evidence("evidence", _auto_evidence(evidence), len(proba))
     count = _check_sample_weight(sample_weight, len(proba))
     counts = np.broadcast_to(count, (len(proba),))
@@ -135,7 +144,7 @@ def infer(
     prior_rows = DirichletRows.from_prior(prior, scale, known_above=_KNOWN * total_evidence)
     _check_warm_start(warm_start, (len(proba), n_classes, n_labels))
     posterior = solve(
-        make_rows(proba, weight, prior_rows, count),
+        make_rows(proba, weight, prior_rows, count, scratch),
         prior_rows,
         as_class_prior(class_prior).start(prior.classes),
         expected_log,
@@ -161,9 +170,9 @@ def _warn_of_collapse(posterior: Posterior) -> None:
     """Warn of a class that is nobody's most probable one, as an unequal gamma may make it."""
     if np.ptp(posterior.class_prior) <= 1e-6 * posterior.class_prior.max():
         return
-    top = np.bincount(
-        posterior.class_concentration.argmax(axis=1), minlength=len(posterior.classes)
-    )
+    top = np.zeros(len(posterior.classes), dtype=int)
+    for block in in_blocks(posterior.class_concentration):
+        top += np.bincount(block.argmax(axis=1), minlength=len(top))
     if not top.all():
         nobody = [posterior.classes[c] for c in np.flatnonzero(top == 0)]
         warn_user(

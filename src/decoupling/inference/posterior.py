@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 from numpy.random import Generator, RandomState
@@ -19,7 +21,6 @@ from decoupling._typing import AnyArray, FloatArray, IntArray
 from decoupling._validation import (
     check_count,
     check_evidence,
-    check_label_proba,
     first_offence,
     frozen,
 )
@@ -27,11 +28,13 @@ from decoupling.inference import dirichlet
 from decoupling.inference.blocks import RowBlocks
 from decoupling.inference.class_prior import GammaPosterior, KnownGamma
 from decoupling.inference.dirichlet import DirichletRows
+from decoupling.inference.lazy import LazyRows
 from decoupling.inference.optimise import Callback, Trace, ascend
 from decoupling.inference.response import RowSample, pick_rows, respond
 from decoupling.inference.rows import Rows
 from decoupling.inference.start import first_state, warm_state
 from decoupling.inference.steps import Problem, State
+from decoupling.inference.storage import empty_rows, in_blocks, open_label_proba, write_rows
 from decoupling.inference.uncertainty import Uncertainty, uncertainty
 
 # Something to divide by.
@@ -93,8 +96,30 @@ class Posterior:
 
     @property
     def class_proba(self) -> FloatArray:
-        """E[Y] = p(class | x), (N, C)."""
-        return dirichlet.mean(self.class_concentration)
+        """E[Y] = p(class | x), (N, C); of rows on disk computed when asked for."""
+        return self._of_rows(lambda rows, _: dirichlet.mean(rows))
+
+    def write(self, path: str | Path) -> None:
+        """Write `class_proba`, a block of rows at a time.
+
+        Parameters
+        ----------
+        path : path
+            A file that ends in ``.parquet``, with a column per class, or in ``.npy``. It is there
+            whole or not at all.
+        """
+        blocks = (dirichlet.mean(block) for block in in_blocks(self.class_concentration))
+        names = [str(name) for name in self.classes]
+        write_rows(Path(path), names, blocks, len(self.class_concentration))
+
+    def _of_rows(self, function: Callable[[FloatArray, Any], FloatArray]) -> FloatArray:
+        """A function of each row's concentrations and of its number, (N, C).
+
+        `LazyRows` if the rows are on disk; they are used like an array.
+        """
+        if isinstance(self.class_concentration, np.memmap):
+            return cast("FloatArray", LazyRows(self.class_concentration, function))
+        return function(self.class_concentration, slice(None))
 
     @property
     def transitions(self) -> FloatArray:
@@ -125,6 +150,12 @@ class Posterior:
 
     def class_interval(self, level: float = 0.9) -> tuple[FloatArray, FloatArray]:
         """Lower and upper ends of credible intervals for p(class | x), each (N, C)."""
+        _check_level(level)
+        if isinstance(self.class_concentration, np.memmap):
+            return (
+                self._of_rows(lambda rows, _: _beta_interval(rows, level)[0]),
+                self._of_rows(lambda rows, _: _beta_interval(rows, level)[1]),
+            )
         return _beta_interval(self.class_concentration, level)
 
     @property
@@ -135,7 +166,12 @@ class Posterior:
     @property
     def class_balance(self) -> FloatArray:
         """Share of each class among these rows, (C,): the mean of `class_proba`."""
-        return np.asarray(np.average(self.class_proba, axis=0, weights=self.row_counts))
+        total, first = np.zeros(len(self.classes)), 0
+        for block in in_blocks(self.class_concentration):
+            rows = slice(first, first + len(block))
+            total += self.row_counts[rows] @ dirichlet.mean(block)
+            first = rows.stop
+        return np.asarray(total / self._n_rows)
 
     def class_balance_interval(self, level: float = 0.9) -> tuple[FloatArray, FloatArray]:
         """Lower and upper ends of credible intervals for the share of each class, each (C,).
@@ -200,7 +236,10 @@ class Posterior:
             "a label that no class can emit",
             "Allow it in the transition prior, or correct these labels.",
         )
-        return label_conditional(self.class_proba, self.transitions, codes)
+        emits = self.transitions
+        return self._of_rows(
+            lambda rows, index: label_conditional(dirichlet.mean(rows), emits, codes[index])
+        )
 
     def draw(
         self, n: int, random_state: int | Generator | RandomState | None = None
@@ -220,26 +259,29 @@ class Posterior:
         evidence: ArrayLike | None = None,
         max_iter: int = 500,
         tol: float = 1e-12,
+        scratch: str | Path | None = None,
     ) -> Posterior:
         """Posterior of new rows, T and gamma as learned.
 
         Parameters
         ----------
-        label_proba : array-like (N, S)
-            p(s|x) of the new rows, columns as in `infer`.
+        label_proba : array-like (N, S), memmap, path or iterator
+            p(s|x) of the new rows, as in `infer`.
         evidence : float or array-like (N,), optional
             How many observations a row counts for; as in `infer` by default, which is the mean if
             it was given per row.
         max_iter, tol : int, float
             As in `infer`. The default tolerance is smaller, since rows are independent here and
             should not depend on what else is in the batch.
+        scratch : path, optional
+            As in `infer`.
         """
-        proba = check_label_proba(label_proba, n_labels=len(self.labels))
+        proba = open_label_proba(label_proba, self._transitions.possible_labels, scratch)
         weight = check_evidence(
             "evidence", self.evidence if evidence is None else evidence, len(proba)
         )
         answer = solve(
-            make_rows(proba, weight, self._transitions),
+            make_rows(proba, weight, self._transitions, scratch=scratch),
             self._transitions,
             KnownGamma(self.class_prior),
             self._method,
@@ -368,20 +410,13 @@ def make_rows(
     evidence: FloatArray,
     transition_prior: DirichletRows,
     multiplicity: FloatArray | None = None,
+    scratch: str | Path | None = None,
 ) -> Rows:
-    """Rows with the labels that some class can emit; others must not have been seen."""
-    possible = transition_prior.possible_labels
-    for s in np.nonzero(~possible)[0]:
-        first_offence(
-            f"label_proba, column {s}",
-            label_proba[:, s],
-            label_proba[:, s] > 0,
-            "the probability of a label that no class can emit",
-            "Allow that label in the transition prior, or remove it from label_proba.",
-        )
-    classes = np.empty((len(label_proba), len(transition_prior.parameters)))
+    """Rows with the labels that some class can emit, and room for what is inferred of them."""
+    shape = len(label_proba), len(transition_prior.parameters)
+    classes = empty_rows(*shape, like=label_proba, scratch=scratch)
     count = np.array(1.0) if multiplicity is None else multiplicity
-    return Rows(label_proba, possible, evidence, classes, count)
+    return Rows(label_proba, transition_prior.possible_labels, evidence, classes, count)
 
 
 def solve(

@@ -1,0 +1,222 @@
+"""Rows that need not fit into memory: opened, checked block by block, and kept in files.
+
+A file is mapped into memory, used a block at a time, and its pages are given back after each block,
+so that what stays is a block per thread. Where p(s|x) comes as Parquet or from an iterator, it is
+first written to a file of its own that can be mapped: it is read many times. Such files have no
+name, and are gone with the last array that uses them.
+"""
+
+from __future__ import annotations
+
+import mmap
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from decoupling._files import written_whole
+from decoupling._typing import AnyArray, BoolArray, FloatArray
+from decoupling._validation import (
+    RowSums,
+    as_numbers,
+    check_label_proba,
+    check_rows,
+    first_offence,
+    needs_extra,
+)
+
+# Rows on disk are looked through in pieces of so many entries.
+_ENTRIES: Final = 2**20
+
+
+def open_label_proba(source: Any, labels: BoolArray, scratch: str | Path | None = None) -> AnyArray:
+    """p(s|x), (N, S), checked: an array in memory as it is, anything else as a mapped file.
+
+    Parameters
+    ----------
+    source : array-like, memmap, path, pyarrow Dataset or iterator of arrays
+        Where p(s|x) comes from. A path is that of a ``.npy`` file, of a Parquet file or of a folder
+        of them, whose columns are the labels in order.
+    labels : bool array (S,)
+        Labels that some class can emit: the others must not have been seen.
+    scratch : path, optional
+        Folder for files.
+    """
+    path = Path(source) if isinstance(source, (str, Path)) else None
+    if path is not None and not path.exists():
+        raise FileNotFoundError(f"label_proba: there is no file {str(path)!r}.")
+    if path is not None and path.suffix == ".npy":
+        source = np.load(path, mmap_mode="r", allow_pickle=False)
+    if isinstance(source, np.memmap):
+        _check_on_disk(source, labels)
+        return source
+    if path is not None or _is_dataset(source):
+        return _spooled(_parquet_blocks(source, len(labels)), labels, scratch)
+    if isinstance(source, Iterator):
+        return _spooled(source, labels, scratch)
+    array = check_label_proba(source, n_labels=len(labels))
+    check_possible(array, labels)
+    return array
+
+
+def check_possible(label_proba: AnyArray, labels: BoolArray, first_row: int = 0) -> None:
+    """Refuse a label that no class can emit; ``labels`` (S,) can be."""
+    for s in np.nonzero(~labels)[0]:
+        first_offence(
+            f"label_proba, column {s}",
+            label_proba[:, s],
+            label_proba[:, s] > 0,
+            "the probability of a label that no class can emit",
+            "Allow that label in the transition prior, or remove it from label_proba.",
+            first_row,
+        )
+
+
+def _check_on_disk(array: AnyArray, labels: BoolArray) -> None:
+    sums, first = RowSums(), 0
+    for block in in_blocks(array):
+        sums.add(check_rows(block, len(labels), first))
+        check_possible(block, labels, first)
+        first += len(block)
+    sums.warn()
+
+
+def _spooled(
+    blocks: Iterable[ArrayLike], labels: BoolArray, scratch: str | Path | None
+) -> AnyArray:
+    """Blocks of rows, one after the other, in a file of their own."""
+    sums, n_rows, dtype = RowSums(), 0, np.dtype(np.float64)
+    with tempfile.TemporaryFile(dir=scratch) as file:
+        for number, values in enumerate(blocks):
+            block = as_numbers("label_proba", values)
+            if block.ndim == 2 and len(block) == 0:
+                continue
+            sums.add(check_rows(block, len(labels), n_rows, f"label_proba, block {number}"))
+            check_possible(block, labels, n_rows)
+            if n_rows == 0 and block.dtype == np.float32:
+                dtype = block.dtype  # single precision stays so, at half the size
+            np.ascontiguousarray(block, dtype=dtype).tofile(file)
+            n_rows += len(block)
+        if n_rows == 0:
+            raise ValueError("label_proba is empty: no block had a row.")
+        sums.warn()
+        file.flush()
+        return _mapped(file, dtype, (n_rows, len(labels)), "r")
+
+
+def _mapped(
+    file: Any, dtype: np.dtype[Any], shape: tuple[int, int], mode: Literal["r", "w+"]
+) -> AnyArray:
+    array: AnyArray = np.memmap(file, dtype=dtype, mode=mode, shape=shape)
+    return array
+
+
+def _is_dataset(source: object) -> bool:
+    return type(source).__module__.startswith("pyarrow.") and hasattr(source, "to_batches")
+
+
+def _parquet_blocks(source: Any, n_labels: int) -> Iterator[AnyArray]:
+    """Rows of a Parquet dataset or an Arrow table, a batch at a time."""
+    with needs_extra("cli", "Parquet"):
+        import pyarrow as pa
+        from pyarrow import dataset
+    if isinstance(source, (str, Path)):
+        source = dataset.dataset(source, format="parquet")
+    wrong = [
+        f.name
+        for f in source.schema
+        if not (pa.types.is_floating(f.type) or pa.types.is_integer(f.type))
+    ]
+    if wrong or len(source.schema) != n_labels:
+        raise ValueError(
+            f"label_proba: the table has {len(source.schema)} columns"
+            + (f", of which {wrong[:3]} are not numbers" if wrong else "")
+            + f"; {n_labels} columns of p(label | x) are needed, one per label, in their order. "
+            "Write only these columns, or pass an iterator of arrays."
+        )
+    rows = max(1, _ENTRIES // n_labels)
+    batches = (
+        source.to_batches(max_chunksize=rows)
+        if isinstance(source, pa.Table)
+        else (source.to_batches(batch_size=rows))
+    )
+    for batch in batches:
+        # A missing value becomes NaN, which is then refused by row.
+        columns = [c.to_numpy(zero_copy_only=False) for c in batch.columns]
+        yield np.column_stack(columns)
+
+
+def empty_rows(
+    n_rows: int, n_columns: int, like: AnyArray, scratch: str | Path | None
+) -> FloatArray:
+    """Room for what is inferred of rows: in a file if ``like`` is in one, else in memory."""
+    if not isinstance(like, np.memmap):
+        return np.empty((n_rows, n_columns))
+    with tempfile.TemporaryFile(dir=scratch) as file:
+        return _mapped(file, np.dtype(np.float64), (n_rows, n_columns), "w+")
+
+
+def in_blocks(array: AnyArray) -> Iterator[AnyArray]:
+    """Blocks of rows, whose pages are given back when the next one is asked for."""
+    size = max(1, _ENTRIES // array[:1].size) if len(array) else 1
+    for i in range(0, len(array), size):
+        block = array[i : i + size]
+        yield block
+        release(block)
+
+
+def release(array: AnyArray) -> None:
+    """Give the pages of a mapped array back to the system; they are read again when needed.
+
+    Changes are not lost: of a shared map they belong to the file. A private one is left alone.
+    """
+    if not isinstance(array, np.memmap) or array.mode == "c" or array.size == 0:
+        return
+    pages: mmap.mmap | None = getattr(array, "_mmap", None)
+    if pages is None or not hasattr(pages, "madvise"):  # pragma: no cover - not on Linux
+        return
+    start = _address(array) - _address(np.frombuffer(pages, dtype=np.uint8))
+    first = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE
+    end = (start + array.nbytes) // mmap.PAGESIZE * mmap.PAGESIZE
+    if end > first and array.flags.c_contiguous:
+        pages.madvise(mmap.MADV_DONTNEED, first, end - first)
+
+
+def _address(array: AnyArray) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def write_rows(path: Path, names: Sequence[str], blocks: Iterable[AnyArray], n_rows: int) -> None:
+    """Write rows, (N, K), block by block: to Parquet with columns of these names, or to ``.npy``.
+
+    The file is there whole or not at all.
+    """
+    if path.suffix not in (".npy", ".parquet"):
+        raise ValueError(
+            f"{path.name!r} must end in .npy or .parquet: these are written by blocks."
+        )
+    with written_whole(path) as part:
+        if path.suffix == ".npy":
+            out = np.lib.format.open_memmap(part, "w+", np.float64, (n_rows, len(names)))
+            first = 0
+            for block in blocks:
+                out[first : first + len(block)] = block
+                release(out[first : first + len(block)])
+                first += len(block)
+            out.flush()
+        else:
+            _write_parquet(part, names, blocks)
+
+
+def _write_parquet(path: Path, names: Sequence[str], blocks: Iterable[AnyArray]) -> None:
+    with needs_extra("cli", "Parquet"):
+        import pyarrow as pa
+        from pyarrow import parquet
+    schema = pa.schema([(name, pa.float64()) for name in names])
+    with parquet.ParquetWriter(path, schema) as writer:
+        for block in blocks:
+            columns = [pa.array(np.ascontiguousarray(column)) for column in block.T]
+            writer.write_batch(pa.record_batch(columns, schema=schema))
