@@ -11,7 +11,7 @@ from decoupling.cross_fitting import Fold, make_folds
 from decoupling.inference.blocks import RowBlocks
 from decoupling.inference.class_prior import KnownGamma
 from decoupling.inference.dirichlet import DirichletRows
-from decoupling.inference.posterior import make_rows
+from decoupling.inference.rows import Rows
 from decoupling.inference.steps import Problem
 
 FloatArray = npt.NDArray[np.float64]
@@ -52,7 +52,8 @@ def in_blocks(
     n_threads: int = 1,
 ) -> tuple[Problem, RowBlocks]:
     """A problem for the steps of the inference, and its rows."""
-    rows = make_rows(label_proba, np.asarray(evidence, dtype=float), prior)
+    labels, classes = np.ones(label_proba.shape[1], bool), np.empty((len(label_proba), len(gamma)))
+    rows = Rows(label_proba, labels, np.asarray(evidence, dtype=float), classes)
     problem = Problem(KnownGamma(gamma), prior, method, 2, rows.count, rows.total_evidence)
     return problem, RowBlocks(rows, block_size, n_threads)
 

@@ -8,6 +8,7 @@ labelling in a `TransitionPrior`, and `infer` the rest. The model is that of Nø
 "Probabilistic Decoupling of Labels in Classification".
 """
 
+from decoupling._version import __version__ as __version__
 from decoupling.classifier import DecouplingClassifier
 from decoupling.diagnostics import IdentifiabilityWarning
 from decoupling.displays import (
@@ -26,8 +27,6 @@ from decoupling.label_issues import LabelIssues, label_issues
 from decoupling.persistence.models import load, save
 from decoupling.self_training.classifier import SetredClassifier
 from decoupling.transitions.prior import TransitionPrior
-
-__version__ = "0.1.0"
 
 __all__ = [
     "ClassPrior",

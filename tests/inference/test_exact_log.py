@@ -1,5 +1,7 @@
 """The exact integral: its tables agree with each other and with closed forms."""
 
+import pickle
+
 import numpy as np
 from problems import random_rows
 from scipy.special import psi
@@ -42,3 +44,13 @@ def test_a_label_of_a_single_class_is_closed_form():
         logs = psi(pi[:, source]) - psi(pi.sum(axis=1))
         logs += psi(theta[source, label]) - psi(theta[source].sum())
         np.testing.assert_allclose(value[:, label], logs, rtol=1e-14)
+
+
+def test_it_can_be_sent_to_another_process():
+    rows = random_rows(0)
+    pi = np.random.default_rng(1).gamma(1.0, 2.0, (6, 3)) + 0.1
+    here = Exact(rows)
+    here.prepare(*concentration_range(pi))
+    value = here.value(pi)
+    there = pickle.loads(pickle.dumps(here))
+    np.testing.assert_array_equal(there.value(pi), value)

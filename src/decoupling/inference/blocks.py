@@ -7,11 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import cache
 from threading import Lock
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, Self, TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController  # scikit-learn brings it
 
+from decoupling._typing import FloatArray
+from decoupling.inference.response import RowSample, pick_rows
 from decoupling.inference.rows import Rows
 from decoupling.inference.storage import release
 
@@ -72,6 +74,51 @@ def _linear_algebra_threads() -> int:
 _ONE_THREAD: Final = LinearAlgebraLimit()
 
 
+class Blocks(Protocol):
+    """All the rows, in blocks, wherever they are."""
+
+    def update(self, function: Callable[[Rows], Result]) -> Iterable[Result]:
+        """Results, in order, of a function that may change what is inferred of its rows."""
+
+    def query(self, function: Callable[[Rows], Result]) -> Iterable[Result]:
+        """Results, in order, of a function that leaves its rows as they are."""
+
+
+class AllRows(Blocks, Protocol):
+    """The rows with what an inference needs before and after its steps."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows (N)."""
+
+    @property
+    def count(self) -> float:
+        """Number of rows, each as often as it stands there."""
+
+    @property
+    def total_evidence(self) -> float:
+        """Number of observations in all."""
+
+    @property
+    def multiplicity(self) -> FloatArray:
+        """How many equal rows each row stands for, () or (N,)."""
+
+    def start_from(self, class_concentration: FloatArray) -> None:
+        """Put the rows where another run has left them, (N, C)."""
+
+    def class_concentration(self) -> FloatArray:
+        """Pi, (N, C)."""
+
+    def sample(self) -> RowSample:
+        """Some of the rows."""
+
+    def __enter__(self) -> Self:
+        """Get ready for steps."""
+
+    def __exit__(self, *exception: object) -> None:
+        """Have done with them."""
+
+
 class RowBlocks:
     """All the rows in blocks, on threads: the same function for each block, results in order.
 
@@ -118,6 +165,45 @@ class RowBlocks:
     def query(self, function: Callable[[Rows], Result]) -> Iterable[Result]:
         """Results of a function that leaves its rows as they are."""
         return self._map(self._released(function), self.parts)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows (N)."""
+        return len(self.rows)
+
+    @property
+    def count(self) -> float:
+        """Number of rows, each as often as it stands there."""
+        return self.rows.count
+
+    @property
+    def total_evidence(self) -> float:
+        """Number of observations in all."""
+        return self.rows.total_evidence
+
+    @property
+    def multiplicity(self) -> FloatArray:
+        """How many equal rows each row stands for, () or (N,)."""
+        return self.rows.multiplicity
+
+    def start_from(self, class_concentration: FloatArray) -> None:
+        """Put the rows where another run has left them, (N, C)."""
+        self.rows.class_concentration[:] = class_concentration
+
+    def class_concentration(self) -> FloatArray:
+        """Pi, (N, C), which from now on is not to be changed."""
+        self.rows.class_concentration.flags.writeable = False
+        return self.rows.class_concentration
+
+    def sample(self) -> RowSample:
+        """Some of the rows."""
+        counts = np.broadcast_to(self.multiplicity, (len(self.rows),))
+        picked = pick_rows(counts)
+        return RowSample(
+            self.rows.weight(picked),
+            np.array(self.rows.class_concentration[picked]),
+            counts[picked] / counts[picked].sum(),
+        )
 
     def _released(self, function: Callable[[Rows], Result]) -> Callable[[Rows], Result]:
         """The function, and then, of rows on disk, their memory back to the system."""

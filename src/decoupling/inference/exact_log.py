@@ -27,6 +27,7 @@ A label that a single class can emit needs no integral:
 from __future__ import annotations
 
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from scipy.special import psi
@@ -59,6 +60,13 @@ class Exact(Method):
         self._prepared: tuple[FloatArray, FloatArray] | None = None
         self._made: dict[bytes, Tables] = {}
         self._lock = Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What other processes need: tables are made where they are used."""
+        return vars(self) | {"_made": {}, "_lock": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state | {"_lock": Lock()})
 
     def prepare(self, low: FloatArray, high: FloatArray) -> None:
         """Serve concentrations of this range, and those near it, from one set of tables.

@@ -8,20 +8,19 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from decoupling._typing import FloatArray
 from decoupling._validation import (
-    as_float,
     check_count,
     check_evidence,
-    first_offence,
     warn_user,
 )
+from decoupling.inference.blocks import AllRows, RowBlocks
 from decoupling.inference.class_prior import ClassPrior, as_class_prior
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.expected_log import METHODS
 from decoupling.inference.optimise import OPTIMISERS, Callback
-from decoupling.inference.posterior import Posterior, make_rows, solve
-from decoupling.inference.storage import in_blocks, open_label_proba
+from decoupling.inference.posterior import Posterior, solve
+from decoupling.inference.sources import open_rows
+from decoupling.inference.storage import in_blocks
 from decoupling.transitions.prior import TransitionPrior
 
 # Held-out likelihood of the labels grows with the evidence and has flattened by here.
@@ -29,8 +28,6 @@ _AUTO_EVIDENCE = 100.0
 # A prior so many times stronger than all the evidence cannot be moved by it, while sums of its
 # logarithms would drown the rest of the bound in rounding: such a row counts as known.
 _KNOWN = 1e8
-# Weight of a row that counts for nothing.
-_NOTHING = 1e-100
 
 
 def infer(
@@ -52,6 +49,8 @@ def infer(
     warm_start: Posterior | None = None,
     n_threads: int | None = None,
     scratch: str | Path | None = None,
+    local_steps: int = 1,
+    checkpoint: str | Path | None = None,
 ) -> Posterior:
     r"""Infer class distributions and transitions from label distributions.
 
@@ -61,10 +60,11 @@ def infer(
 
     Parameters
     ----------
-    label_proba : array-like (N, S), memmap, path, pyarrow Dataset or iterator of arrays
+    label_proba : array-like (N, S), memmap, path, pyarrow Dataset, iterator or dask collection
         p(label | x), rows sum to 1; unlabelled is a label too. Called S in the paper. All but an
         array may be larger than memory: a NumPy memmap, a ``.npy`` file, Parquet (a file or a
-        folder, a column per label), or blocks (n, S) that come one after the other.
+        folder, a column per label), blocks (n, S) that come one after the other, or an array or
+        dataframe of Dask.
     transitions : TransitionPrior or array-like (C, S)
         What is known of p(label | class); an array holds Dirichlet concentrations (A), with 0
         where a class never gets a label. A row whose strength is 1e8 times all the evidence is
@@ -106,6 +106,11 @@ def infer(
     scratch : path, optional
         Folder for files of rows that are not in memory, 8 (C + S) bytes each, gone with the
         posterior; by default that of the system's temporary files, which may itself be memory.
+    local_steps : int
+        Steps of each row for one step of T. More of them pay where rows are far away.
+    checkpoint : path, optional
+        Folder for what is known after every iteration, some kilobytes. An interrupted run that is
+        started again with the same rows, blocks and settings goes on there, to the same bits.
 
     Returns
     -------
@@ -127,26 +132,30 @@ def infer(
         if isinstance(transitions, TransitionPrior)
         else TransitionPrior.from_concentration(transitions)
     )
-    n_classes, n_labels = prior.mean.shape
     check_options(expected_log, order)
-    _check_ascent(optimiser, max_iter, tol, block_size, n_threads)
-    proba = open_label_proba(label_proba, np.asarray((prior.mean > 0).any(axis=0)), scratch)
-    if isinstance(proba, np.memmap) and optimiser != "natural":
-        raise ValueError(f'optimiser={optimiser!r} needs all rows in memory; use "natural".')
-    weight = check_evidence("evidence", _auto_evidence(evidence), len(proba))
-    count = _check_sample_weight(sample_weight, len(proba))
-    counts = np.broadcast_to(count, (len(proba),))
-    kappa = float(np.average(np.broadcast_to(weight, counts.shape), weights=counts))
+    counts = {"block_size": block_size, "n_threads": n_threads, "local_steps": local_steps}
+    _check_ascent(optimiser, max_iter, tol, counts)
+    _check_checkpoint(checkpoint, expected_log, optimiser)
     kappa_t = float(check_evidence("transition_evidence", transition_evidence))
+    gamma = as_class_prior(class_prior).start(prior.classes)
+    rows = open_rows(
+        label_proba,
+        np.asarray((prior.mean > 0).any(axis=0)),
+        len(prior.classes),
+        _auto_evidence(evidence),
+        sample_weight,
+        block_size=block_size,
+        n_threads=n_threads,
+        scratch=scratch,
+    )
+    _check_in_memory(rows, optimiser)
+    _check_warm_start(warm_start, (rows.n_rows, len(prior.classes), len(prior.labels)))
     # One objective with one weight: T's own weight is a scale of its prior.
-    scale = kappa / kappa_t if learn_transitions else 1.0
-    total_evidence = kappa * float(counts.sum())
-    prior_rows = DirichletRows.from_prior(prior, scale, known_above=_KNOWN * total_evidence)
-    _check_warm_start(warm_start, (len(proba), n_classes, n_labels))
+    scale = rows.total_evidence / rows.count / kappa_t if learn_transitions else 1.0
     posterior = solve(
-        make_rows(proba, weight, prior_rows, count, scratch),
-        prior_rows,
-        as_class_prior(class_prior).start(prior.classes),
+        rows,
+        DirichletRows.from_prior(prior, scale, known_above=_KNOWN * rows.total_evidence),
+        gamma,
         expected_log,
         order,
         classes=prior.classes,
@@ -156,10 +165,10 @@ def infer(
         learn_transitions=learn_transitions,
         max_iter=max_iter,
         tol=tol,
-        block_size=block_size,
         callback=callback,
         warm_start=warm_start,
-        n_threads=n_threads,
+        local_steps=local_steps,
+        checkpoint=checkpoint,
     )
     if isinstance(class_prior, ClassPrior):
         _warn_of_collapse(posterior)
@@ -182,23 +191,6 @@ def _warn_of_collapse(posterior: Posterior) -> None:
         )
 
 
-def _check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
-    if sample_weight is None:
-        return np.array(1.0)
-    weight = as_float("sample_weight", sample_weight, ndim=1)
-    if weight.shape != (n_rows,):
-        raise ValueError(
-            f"sample_weight must have one entry per row, shape ({n_rows},); got {weight.shape}."
-        )
-    bad = ~(np.isfinite(weight) & (weight >= 0))
-    advice = "It counts equal rows: a finite number, 0 or more."
-    first_offence("sample_weight", weight, bad, "not a finite number of 0 or more", advice)
-    if not weight.any():
-        raise ValueError("sample_weight is 0 for every row: nothing is left to learn from.")
-    # So little of a row adds nothing, while its own step may still be divided by it.
-    return np.maximum(weight, _NOTHING)
-
-
 def _auto_evidence(evidence: str | ArrayLike) -> ArrayLike:
     if isinstance(evidence, str):
         if evidence != "auto":
@@ -214,17 +206,31 @@ def check_options(expected_log: str, order: int) -> None:
     check_count("order", order)
 
 
-def _check_ascent(
-    optimiser: str, max_iter: int, tol: float, block_size: int | None, n_threads: int | None
-) -> None:
+def _check_ascent(optimiser: str, max_iter: int, tol: float, counts: dict[str, int | None]) -> None:
     if optimiser not in OPTIMISERS:
         raise ValueError(f"optimiser must be one of {sorted(OPTIMISERS)}; got {optimiser!r}.")
     if not (isinstance(tol, Real) and tol >= 0):
         raise ValueError(f"tol must be a number, 0 or more; got {tol!r}.")
     check_count("max_iter", max_iter, least=0)
-    for name, count in {"block_size": block_size, "n_threads": n_threads}.items():
+    for name, count in counts.items():
         if count is not None:
             check_count(name, count)
+    if optimiser == "l-bfgs" and counts["local_steps"] != 1:
+        raise ValueError('local_steps are those of optimiser="natural".')
+
+
+def _check_checkpoint(checkpoint: str | Path | None, expected_log: str, optimiser: str) -> None:
+    if checkpoint is not None and (expected_log, optimiser) != ("bound", "natural"):
+        raise ValueError(
+            'A checkpoint can be kept with expected_log="bound" and optimiser="natural" only; '
+            f"got {expected_log!r} and {optimiser!r}."
+        )
+
+
+def _check_in_memory(rows: AllRows, optimiser: str) -> None:
+    in_memory = isinstance(rows, RowBlocks) and not isinstance(rows.rows.label_proba, np.memmap)
+    if optimiser != "natural" and not in_memory:
+        raise ValueError(f'optimiser={optimiser!r} needs all rows in memory; use "natural".')
 
 
 def _check_warm_start(warm_start: Posterior | None, shape: tuple[int, int, int]) -> None:

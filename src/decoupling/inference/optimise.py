@@ -15,9 +15,11 @@ from sklearn.exceptions import ConvergenceWarning
 from decoupling._typing import FloatArray
 from decoupling._validation import frozen, warn_user
 from decoupling.inference import elbo, steps
-from decoupling.inference.blocks import RowBlocks
+from decoupling.inference.blocks import Blocks, RowBlocks
+from decoupling.inference.checkpoint import Checkpoint, Round
 from decoupling.inference.class_prior import KnownGamma
 from decoupling.inference.elbo import Terms
+from decoupling.inference.expected_log import make_method
 from decoupling.inference.method import CoordinateMethod, Method
 from decoupling.inference.rows import Rows
 from decoupling.inference.steps import Problem, State
@@ -42,6 +44,8 @@ _SLOWEST: Final = 0.9999
 # from 0 to 1, and yet they go as far as seventy steps: T learned with them does not depend on how
 # its statistics were rounded.
 _LEAPS_IN_TURN: Final = (29.0, 3.6, 1.55)
+# Rounds of an interrupted run that rows replay at a time: their T are then in memory together.
+_REPLAYED_TOGETHER: Final = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +146,14 @@ class Monitor:
 
 
 def natural_ascent(
-    problem: Problem, state: State, monitor: Monitor, blocks: RowBlocks, *, learn_transitions: bool
+    problem: Problem,
+    state: State,
+    monitor: Monitor,
+    blocks: Blocks,
+    *,
+    learn_transitions: bool,
+    local_steps: int = 1,
+    checkpoint: Checkpoint | None = None,
 ) -> None:
     """Natural-gradient ascent: steps of every row of Y, then a step of T; updates ``state``.
 
@@ -156,11 +167,21 @@ def natural_ascent(
     alone = not learn_transitions and isinstance(state.class_prior, KnownGamma)
     leaps = cycle((steps.LONGEST_LEAP,) if alone else _LEAPS_IN_TURN)
     leap, moves = 0.0, [0.0]
+    if checkpoint is not None:
+        done = checkpoint.rounds(state.class_prior)
+        _replay(problem, state, blocks, done, local_steps)
+        method = steps.evaluator(problem, state, blocks)
+        for past in done:
+            leap = next(leaps) if past.leap > 0.0 else 0.0
+            monitor.history.append(past.terms)
+            moves.append(past.move)
     while len(monitor.history) < monitor.max_iter:
         shared = steps.shared_terms(problem, state)
         crawling = isinstance(method, CoordinateMethod) and leap == 0.0
         leap = next(leaps) if monitor.slow or not learn_transitions else 0.0
-        statistics = steps.local_pass(state, method, blocks, longest_leap=leap)
+        statistics = steps.local_pass(
+            state, method, blocks, longest_leap=leap, local_steps=local_steps
+        )
         terms = statistics.before + shared
         if monitor.stop(terms, crawling=crawling, unsettled=_far_to_go(moves) > _NEAR_GAMMA):
             break
@@ -170,8 +191,36 @@ def natural_ascent(
         else:
             steps.prepare(method, blocks)
         moves.append(steps.class_prior_step(problem, state, blocks))
+        if checkpoint is not None:
+            parameters = state.transitions.parameters
+            done_now = Round(leap, terms, parameters, state.class_prior, moves[-1])
+            checkpoint.save(len(monitor.history) - 1, done_now)
     method = steps.evaluator(problem, state, blocks)
     monitor.finish(steps.total_terms(problem, state, method, blocks))
+
+
+def _replay(
+    problem: Problem, state: State, blocks: Blocks, done: list[Round], local_steps: int
+) -> None:
+    """Take the rows, and the state, to where the rounds of an interrupted run had taken them."""
+    for first in range(0, len(done), _REPLAYED_TOGETHER):
+        past: list[tuple[CoordinateMethod, FloatArray, float]] = []
+        for one in done[first : first + _REPLAYED_TOGETHER]:
+            method = make_method(problem.method, state.transitions, problem.order)
+            assert isinstance(method, CoordinateMethod)
+            past.append((method, state.class_prior.mean, one.leap))
+            state.transitions = state.transitions.replace(one.transitions)
+            state.class_prior = one.class_prior
+        for _ in blocks.update(partial(_replayed, past=past, local_steps=local_steps)):
+            pass
+
+
+def _replayed(
+    rows: Rows, past: list[tuple[CoordinateMethod, FloatArray, float]], local_steps: int
+) -> None:
+    for method, gamma, leap in past:
+        step = partial(steps.coordinate_step, method=method, gamma=gamma, longest_leap=leap)
+        steps.several(step, local_steps, rows)
 
 
 def _far_to_go(moves: list[float]) -> float:
@@ -248,7 +297,7 @@ def lbfgs_ascent(
 
 
 def total_gradient(
-    problem: Problem, state: State, blocks: RowBlocks
+    problem: Problem, state: State, blocks: Blocks
 ) -> tuple[Terms, FloatArray, FloatArray]:
     """All terms of the bound with its gradients in Pi (N, C) and in Theta (C, S)."""
     method = steps.evaluator(problem, state, blocks)
@@ -269,24 +318,38 @@ def _block_gradient(rows: Rows, method: Method, gamma: FloatArray) -> tuple[Floa
     return slopes.by_class + rows.repeated(own), slopes.by_transition
 
 
-OPTIMISERS = {"natural": natural_ascent, "l-bfgs": lbfgs_ascent}
+OPTIMISERS: Final = ("natural", "l-bfgs")
 
 
 def ascend(
     problem: Problem,
     state: State,
-    blocks: RowBlocks,
+    blocks: Blocks,
     *,
-    optimiser: str,
+    optimiser: str = "natural",
     learn_transitions: bool,
     max_iter: int,
     tol: float,
-    callback: Callback | None,
+    callback: Callback | None = None,
+    local_steps: int = 1,
+    checkpoint: Checkpoint | None = None,
 ) -> Trace:
     """Maximise the bound from ``state``, which is updated; how it went.
 
     The run stops when an iteration raises the bound by less than ``tol`` per observation.
     """
     monitor = Monitor(tol, problem.total_evidence, max_iter, callback)
-    OPTIMISERS[optimiser](problem, state, monitor, blocks, learn_transitions=learn_transitions)
+    if optimiser == "natural":
+        natural_ascent(
+            problem,
+            state,
+            monitor,
+            blocks,
+            learn_transitions=learn_transitions,
+            local_steps=local_steps,
+            checkpoint=checkpoint,
+        )
+    else:
+        assert isinstance(blocks, RowBlocks)
+        lbfgs_ascent(problem, state, monitor, blocks, learn_transitions=learn_transitions)
     return monitor.trace()

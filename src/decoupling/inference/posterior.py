@@ -20,21 +20,23 @@ from sklearn.utils import check_random_state
 from decoupling._typing import AnyArray, FloatArray, IntArray
 from decoupling._validation import (
     check_count,
-    check_evidence,
     first_offence,
     frozen,
 )
 from decoupling.inference import dirichlet
-from decoupling.inference.blocks import RowBlocks
+from decoupling.inference.blocks import AllRows, RowBlocks
+from decoupling.inference.checkpoint import Checkpoint, digest_of
 from decoupling.inference.class_prior import GammaPosterior, KnownGamma
 from decoupling.inference.dirichlet import DirichletRows
+from decoupling.inference.distributed import is_dask, of_chunks
 from decoupling.inference.lazy import LazyRows
 from decoupling.inference.optimise import Callback, Trace, ascend
-from decoupling.inference.response import RowSample, pick_rows, respond
+from decoupling.inference.response import RowSample, respond
 from decoupling.inference.rows import Rows
+from decoupling.inference.sources import open_rows
 from decoupling.inference.start import first_state, warm_state
 from decoupling.inference.steps import Problem, State
-from decoupling.inference.storage import empty_rows, in_blocks, open_label_proba, write_rows
+from decoupling.inference.storage import in_blocks, write_rows
 from decoupling.inference.uncertainty import Uncertainty, uncertainty
 
 # Something to divide by.
@@ -96,7 +98,7 @@ class Posterior:
 
     @property
     def class_proba(self) -> FloatArray:
-        """E[Y] = p(class | x), (N, C); of rows on disk computed when asked for."""
+        """E[Y] = p(class | x), (N, C); of rows that are not in memory computed when asked for."""
         return self._of_rows(lambda rows, _: dirichlet.mean(rows))
 
     def write(self, path: str | Path) -> None:
@@ -115,11 +117,12 @@ class Posterior:
     def _of_rows(self, function: Callable[[FloatArray, Any], FloatArray]) -> FloatArray:
         """A function of each row's concentrations and of its number, (N, C).
 
-        `LazyRows` if the rows are on disk; they are used like an array.
+        `LazyRows` if the rows are on disk, a dask array if they are one: used like an array.
         """
-        if isinstance(self.class_concentration, np.memmap):
-            return cast("FloatArray", LazyRows(self.class_concentration, function))
-        return function(self.class_concentration, slice(None))
+        rows = self.class_concentration
+        if isinstance(rows, np.memmap):
+            return cast("FloatArray", LazyRows(rows, function))
+        return of_chunks(function, rows) if is_dask(rows) else function(rows, slice(None))
 
     @property
     def transitions(self) -> FloatArray:
@@ -151,12 +154,14 @@ class Posterior:
     def class_interval(self, level: float = 0.9) -> tuple[FloatArray, FloatArray]:
         """Lower and upper ends of credible intervals for p(class | x), each (N, C)."""
         _check_level(level)
-        if isinstance(self.class_concentration, np.memmap):
-            return (
-                self._of_rows(lambda rows, _: _beta_interval(rows, level)[0]),
-                self._of_rows(lambda rows, _: _beta_interval(rows, level)[1]),
-            )
-        return _beta_interval(self.class_concentration, level)
+        if isinstance(self.class_concentration, np.ndarray) and not isinstance(
+            self.class_concentration, np.memmap
+        ):
+            return _beta_interval(self.class_concentration, level)
+        return (
+            self._of_rows(lambda rows, _: _beta_interval(rows, level)[0]),
+            self._of_rows(lambda rows, _: _beta_interval(rows, level)[1]),
+        )
 
     @property
     def row_counts(self) -> FloatArray:
@@ -276,12 +281,14 @@ class Posterior:
         scratch : path, optional
             As in `infer`.
         """
-        proba = open_label_proba(label_proba, self._transitions.possible_labels, scratch)
-        weight = check_evidence(
-            "evidence", self.evidence if evidence is None else evidence, len(proba)
-        )
         answer = solve(
-            make_rows(proba, weight, self._transitions, scratch=scratch),
+            open_rows(
+                label_proba,
+                self._transitions.possible_labels,
+                len(self.classes),
+                self.evidence if evidence is None else evidence,
+                scratch=scratch,
+            ),
             self._transitions,
             KnownGamma(self.class_prior),
             self._method,
@@ -289,7 +296,6 @@ class Posterior:
             classes=self.classes,
             labels=self.labels,
             reported_share=self._reported_share,
-            optimiser="natural",
             learn_transitions=False,
             max_iter=max_iter,
             tol=tol,
@@ -330,8 +336,9 @@ class Posterior:
         """Some rows at their fixed points under the bound, where their slopes are known."""
         weight = self._sample.weight
         evidence = weight.sum(axis=1)
-        rows = make_rows(weight / evidence[:, None], evidence, transitions)
-        rows.class_concentration[:] = self._sample.concentration
+        labels = np.ones(weight.shape[1], dtype=bool)
+        concentration = self._sample.concentration.copy()
+        rows = Rows(weight / evidence[:, None], labels, evidence, concentration)
         gamma = KnownGamma(self.class_prior)
         problem = Problem(gamma, transitions, "bound", self._order, rows.count, rows.total_evidence)
         with RowBlocks(rows, n_threads=1) as blocks, warnings.catch_warnings():
@@ -340,11 +347,9 @@ class Posterior:
                 problem,
                 State(transitions, gamma),
                 blocks,
-                optimiser="natural",
                 learn_transitions=False,
                 max_iter=_SETTLING,
                 tol=1e-12,
-                callback=None,
             )
         return replace(self._sample, concentration=rows.class_concentration)
 
@@ -405,22 +410,8 @@ def label_conditional(
     return np.asarray(joint / joint.sum(axis=1, keepdims=True))
 
 
-def make_rows(
-    label_proba: AnyArray,
-    evidence: FloatArray,
-    transition_prior: DirichletRows,
-    multiplicity: FloatArray | None = None,
-    scratch: str | Path | None = None,
-) -> Rows:
-    """Rows with the labels that some class can emit, and room for what is inferred of them."""
-    shape = len(label_proba), len(transition_prior.parameters)
-    classes = empty_rows(*shape, like=label_proba, scratch=scratch)
-    count = np.array(1.0) if multiplicity is None else multiplicity
-    return Rows(label_proba, transition_prior.possible_labels, evidence, classes, count)
-
-
 def solve(
-    rows: Rows,
+    rows: AllRows,
     transition_prior: DirichletRows,
     class_prior: KnownGamma | GammaPosterior,
     method: str,
@@ -429,24 +420,28 @@ def solve(
     classes: tuple[Hashable, ...],
     labels: tuple[Hashable, ...],
     reported_share: float,
-    optimiser: str,
     learn_transitions: bool,
     max_iter: int,
     tol: float,
-    block_size: int | None = None,
+    optimiser: str = "natural",
     callback: Callback | None = None,
     warm_start: Posterior | None = None,
-    n_threads: int | None = None,
+    local_steps: int = 1,
+    checkpoint: str | Path | None = None,
 ) -> Posterior:
     """Run the ascent over the rows and put the answer on record."""
     possible = transition_prior.possible_labels
     seen = transition_prior.columns(possible)
     problem = Problem(class_prior, seen, method, order, rows.count, rows.total_evidence)
-    with RowBlocks(rows, block_size, n_threads) as blocks:
+    with rows as blocks:
+        kept = None
+        if checkpoint is not None:
+            settings = {"learn": learn_transitions, "tol": tol, "local_steps": local_steps}
+            kept = Checkpoint(checkpoint, digest_of(problem, blocks, **settings))
         if warm_start is None:
             state = first_state(problem, blocks, learn_transitions=learn_transitions)
         else:
-            rows.class_concentration[:] = warm_start.class_concentration
+            blocks.start_from(warm_start.class_concentration)
             state = warm_state(
                 problem,
                 warm_start._transitions.columns(possible),
@@ -462,13 +457,14 @@ def solve(
             max_iter=max_iter,
             tol=tol,
             callback=callback,
+            local_steps=local_steps,
+            checkpoint=kept,
         )
     parameters = np.zeros_like(transition_prior.parameters)
     parameters[:, possible] = state.transitions.parameters
-    rows.class_concentration.flags.writeable = False
     parameters.flags.writeable = False
     return Posterior(
-        class_concentration=rows.class_concentration,
+        class_concentration=rows.class_concentration(),
         class_prior=frozen(state.class_prior.mean),
         evidence=problem.total_evidence / problem.n_rows,
         trace=trace,
@@ -476,7 +472,7 @@ def solve(
         labels=labels,
         _class_prior=state.class_prior,
         _row_counts=rows.multiplicity,
-        _sample=_sample(rows),
+        _sample=rows.sample(),
         _transitions=DirichletRows(parameters, transition_prior.known),
         _transition_prior=transition_prior,
         _reported_share=reported_share,
@@ -484,16 +480,6 @@ def solve(
         _learned=learn_transitions,
         _method=method,
         _order=order,
-    )
-
-
-def _sample(rows: Rows) -> RowSample:
-    counts = np.broadcast_to(rows.multiplicity, (len(rows),))
-    picked = pick_rows(counts)
-    return RowSample(
-        rows.weight(picked),
-        rows.class_concentration[picked].copy(),
-        counts[picked] / counts[picked].sum(),
     )
 
 

@@ -73,14 +73,19 @@ class Rows:
     @property
     def count(self) -> float:
         """Number of rows, each as often as it stands there."""
-        return float(np.broadcast_to(self.multiplicity, (len(self),)).sum())
+        return total(self.multiplicity, len(self))
 
     @property
     def total_evidence(self) -> float:
         """Number of observations in all."""
-        return float(self.repeated(np.broadcast_to(self.evidence, (len(self),))).sum())
+        return total(self.multiplicity * self.evidence, len(self))
 
 
 def of_rows(values: FloatArray, rows: slice | IntArray) -> FloatArray:
     """The values of some rows: a number for all of them, or an entry for each."""
     return values if values.ndim == 0 else values[rows]
+
+
+def total(values: FloatArray, n_rows: int) -> float:
+    """Sum over the rows: of a number for all of them, or of an entry for each."""
+    return float(values * n_rows if values.ndim == 0 else values.sum())

@@ -10,7 +10,7 @@ import numpy as np
 
 from decoupling._typing import FloatArray
 from decoupling.inference import dirichlet
-from decoupling.inference.blocks import RowBlocks
+from decoupling.inference.blocks import Blocks
 from decoupling.inference.class_prior import GammaPosterior, KnownGamma
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.expected_log import Bound, make_method
@@ -29,7 +29,7 @@ _SHRINK: Final = 0.1
 _TINY: Final = 1e-200
 
 
-def first_state(problem: Problem, blocks: RowBlocks, *, learn_transitions: bool) -> State:
+def first_state(problem: Problem, blocks: Blocks, *, learn_transitions: bool) -> State:
     """A first guess that needs only the problem; fills in the rows of Y."""
     transitions = first_transitions(problem, learn_transitions=learn_transitions)
     first_classes(problem, transitions, blocks, learn_transitions=learn_transitions)
@@ -66,7 +66,7 @@ def first_transitions(problem: Problem, *, learn_transitions: bool) -> Dirichlet
 
 
 def first_classes(
-    problem: Problem, transitions: DirichletRows, blocks: RowBlocks, *, learn_transitions: bool
+    problem: Problem, transitions: DirichletRows, blocks: Blocks, *, learn_transitions: bool
 ) -> None:
     """Fill in concentrations of Y that suit these transitions.
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from decoupling._typing import FloatArray, IntArray
 from decoupling.inference import dirichlet, elbo
-from decoupling.inference.blocks import RowBlocks
+from decoupling.inference.blocks import Blocks
 from decoupling.inference.class_prior import GammaPosterior, KnownGamma
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.elbo import Terms
@@ -81,14 +81,14 @@ class State:
     transition_step: float = 1.0
 
 
-def evaluator(problem: Problem, state: State, blocks: RowBlocks) -> Method:
+def evaluator(problem: Problem, state: State, blocks: Blocks) -> Method:
     """E[ln X] for the state's distribution of T, ready for the rows."""
     method = make_method(problem.method, state.transitions, problem.order)
     prepare(method, blocks)
     return method
 
 
-def prepare(method: Method, blocks: RowBlocks) -> None:
+def prepare(method: Method, blocks: Blocks) -> None:
     """Tell a method that keeps tables where the rows are now."""
     if isinstance(method, Exact):
         ranges = list(blocks.query(_concentration_range))
@@ -115,7 +115,12 @@ class LocalStatistics:
 
 
 def local_pass(
-    state: State, method: Method, blocks: RowBlocks, *, longest_leap: float = 0.0
+    state: State,
+    method: Method,
+    blocks: Blocks,
+    *,
+    longest_leap: float = 0.0,
+    local_steps: int = 1,
 ) -> LocalStatistics:
     """Natural steps of every row of Y, in place, and the merged statistics."""
     gamma = state.class_prior.mean
@@ -125,7 +130,15 @@ def local_pass(
         )
     else:
         step = partial(checked_step, method=method, gamma=gamma)
-    return reduce(LocalStatistics.merge, blocks.update(step))
+    return reduce(LocalStatistics.merge, blocks.update(partial(several, step, local_steps)))
+
+
+def several(step: Callable[[Rows], LocalStatistics], times: int, rows: Rows) -> LocalStatistics:
+    """Take a step several times: terms before the first, the statistic of the last."""
+    first = last = step(rows)
+    for _ in range(times - 1):
+        last = step(rows)
+    return LocalStatistics(first.before, last.transition_statistic)
 
 
 def coordinate_step(
@@ -289,7 +302,7 @@ def longest_step(
 
 
 def global_step(
-    problem: Problem, state: State, method: Method, statistic: FloatArray, blocks: RowBlocks
+    problem: Problem, state: State, method: Method, statistic: FloatArray, blocks: Blocks
 ) -> Method:
     r"""Natural step of T: Theta <- (1 - r) Theta + r (A + F(Theta)^-1 g).
 
@@ -322,7 +335,7 @@ def global_step(
     return method
 
 
-def class_prior_step(problem: Problem, state: State, blocks: RowBlocks) -> float:
+def class_prior_step(problem: Problem, state: State, blocks: Blocks) -> float:
     """Step of q(gamma), given the rows of Y; updates ``state`` and returns how far it went.
 
     In standard deviations of gamma given the rows.
@@ -336,7 +349,7 @@ def class_prior_step(problem: Problem, state: State, blocks: RowBlocks) -> float
     return state.class_prior.moved_from(old)
 
 
-def suit_class_prior(problem: Problem, state: State, blocks: RowBlocks) -> None:
+def suit_class_prior(problem: Problem, state: State, blocks: Blocks) -> None:
     """Put q(gamma) where it suits the rows best; updates ``state``."""
     if isinstance(state.class_prior, KnownGamma):
         return
@@ -345,7 +358,7 @@ def suit_class_prior(problem: Problem, state: State, blocks: RowBlocks) -> None:
         state.class_prior = state.class_prior.raised(log_sum, problem.n_rows)
 
 
-def class_log_sum(blocks: RowBlocks) -> FloatArray:
+def class_log_sum(blocks: Blocks) -> FloatArray:
     """Sum of E[ln Y] over the rows, (C,): all that gamma needs of them."""
     return np.asarray(reduce(np.add, blocks.query(_log_sum)))
 
@@ -355,7 +368,7 @@ def _log_sum(rows: Rows) -> FloatArray:
     return np.asarray(rows.repeated(expected).sum(axis=0))
 
 
-def begin_backtracking(state: State, method: Method, blocks: RowBlocks) -> None:
+def begin_backtracking(state: State, method: Method, blocks: Blocks) -> None:
     """Take notes of the present state for checked steps."""
     for _ in blocks.update(partial(_note_all, method=method, gamma=state.class_prior.mean)):
         pass
@@ -384,7 +397,7 @@ def _noted_likelihood(rows: Rows) -> float:
     return float(rows.repeated(rows.terms[:, 0]).sum())
 
 
-def total_terms(problem: Problem, state: State, method: Method, blocks: RowBlocks) -> Terms:
+def total_terms(problem: Problem, state: State, method: Method, blocks: Blocks) -> Terms:
     """All terms of the bound at this state."""
     terms = partial(block_terms, method=method, gamma=state.class_prior.mean)
     return sum(blocks.query(terms), shared_terms(problem, state))

@@ -161,7 +161,12 @@ def empty_rows(
 
 def in_blocks(array: AnyArray) -> Iterator[AnyArray]:
     """Blocks of rows, whose pages are given back when the next one is asked for."""
-    size = max(1, _ENTRIES // array[:1].size) if len(array) else 1
+    chunks: Any = array
+    if hasattr(chunks, "numblocks"):  # of Dask
+        for k in range(chunks.numblocks[0]):
+            yield np.asarray(chunks.blocks[k])
+        return
+    size = max(1, _ENTRIES // array.shape[1])
     for i in range(0, len(array), size):
         block = array[i : i + size]
         yield block

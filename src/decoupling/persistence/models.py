@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from decoupling._files import written_whole
 from decoupling._typing import AnyArray
 from decoupling._validation import warn_user
+from decoupling._version import __version__
 from decoupling.classifier import DecouplingClassifier
 from decoupling.cross_fitting import Ensemble, Renamed
 from decoupling.inference.posterior import Posterior
@@ -87,8 +88,6 @@ def save(
         )
     if not isinstance(model, Posterior):
         check_is_fitted(model)
-    from decoupling import __version__  # which imports this
-
     said = checked_about(about)
     writer = Writer()
     members = {STATE: as_json(writer.tree(model)), **writer.members}

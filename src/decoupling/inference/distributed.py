@@ -1,0 +1,276 @@
+"""The same steps on Dask: a block of rows is a chunk, wherever the chunk lies.
+
+What is given of a chunk stays where it was computed, beside what is inferred of it; a step sends T
+and gamma there, and brings a sum of (C, S) statistics back, which is merged in the order of the
+chunks. Every step makes a new state from the one before and never changes it, so that a chunk whose
+worker was lost is computed again from its source, step by step, to the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from decoupling._typing import BoolArray, FloatArray
+from decoupling._validation import RowSums, as_numbers, check_rows, needs_extra
+from decoupling.inference.response import RowSample, pick_rows
+from decoupling.inference.rows import Rows, of_rows, total
+from decoupling.inference.storage import check_possible
+
+if TYPE_CHECKING:
+    from dask.delayed import Delayed
+
+Result = TypeVar("Result")
+
+
+def is_dask(source: object) -> bool:
+    """Whether this is a collection of Dask."""
+    return hasattr(source, "__dask_graph__") and not isinstance(source, type)
+
+
+def as_chunks(source: Any, n_labels: int) -> Any:
+    """p(s|x) as a dask array (N, S) in chunks of whole rows, of known sizes.
+
+    The sizes of a dask dataframe's partitions, where they are not known, are computed.
+    """
+    with needs_extra("dask", "A collection of Dask"):
+        import dask.array  # noqa: F401
+    array = source.to_dask_array(lengths=True) if hasattr(source, "to_dask_array") else source
+    if getattr(array, "ndim", None) != 2:
+        shape = getattr(array, "shape", type(source).__name__)
+        raise ValueError(f"label_proba must have 2 axes; got {shape}.")
+    if np.isnan(array.shape).any():
+        array = array.compute_chunk_sizes()
+    if array.shape[1] != n_labels:
+        raise ValueError(
+            f"label_proba has {array.shape[1]} columns, transitions has {n_labels} labels: "
+            "one column per label, in the same order, is needed."
+        )
+    if array.shape[0] == 0:
+        raise ValueError(f"label_proba is empty: its shape is {array.shape}.")
+    rows = tuple(size for size in array.chunks[0] if size > 0)
+    return array.rechunk((rows, n_labels))
+
+
+@dataclass(frozen=True, eq=False)
+class _Inferred:
+    """What changes of a chunk's rows: see `Rows`."""
+
+    class_concentration: FloatArray
+    step: FloatArray | None = None
+    terms: FloatArray | None = None
+
+
+class ChunkBlocks:
+    """Rows in the chunks of a dask array.
+
+    Parameters
+    ----------
+    label_proba : dask array (N, S)
+        As of `as_chunks`.
+    labels : bool array (S,)
+        Labels that some class can emit.
+    n_classes : int
+        C.
+    evidence, multiplicity : arrays () or (N,)
+        As in `Rows`.
+    """
+
+    def __init__(
+        self,
+        label_proba: Any,
+        labels: BoolArray,
+        n_classes: int,
+        evidence: FloatArray,
+        multiplicity: FloatArray,
+    ) -> None:
+        from dask import compute, delayed, persist
+
+        self.n_classes = n_classes
+        self.sizes = label_proba.chunks[0]
+        self.evidence, self.multiplicity = evidence, multiplicity
+        starts = np.cumsum([0, *self.sizes[:-1]]).tolist()
+        self._where = [slice(i, i + n) for i, n in zip(starts, self.sizes, strict=True)]
+        given = [
+            delayed(_given, pure=False)(
+                chunk, labels, of_rows(evidence, rows), of_rows(multiplicity, rows), k, rows.start
+            )
+            for k, (chunk, rows) in enumerate(
+                zip(label_proba.to_delayed()[:, 0], self._where, strict=True)
+            )
+        ]
+        self._given: list[Delayed] = list(persist(*given))
+        sums = RowSums()
+        for part in compute(*[delayed(_sums, pure=False)(rows) for rows in self._given]):
+            sums.add(part)
+        sums.warn()
+        self._inferred = [delayed(_empty, pure=False)(rows, n_classes) for rows in self._given]
+
+    def __enter__(self) -> ChunkBlocks:
+        """Nothing has to be started: Dask has its workers."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Nor stopped."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows (N)."""
+        return sum(self.sizes)
+
+    @property
+    def count(self) -> float:
+        """Number of rows, each as often as it stands there."""
+        return total(self.multiplicity, self.n_rows)
+
+    @property
+    def total_evidence(self) -> float:
+        """Number of observations in all."""
+        return total(self.multiplicity * self.evidence, self.n_rows)
+
+    def update(self, function: Callable[[Rows], Result]) -> Iterable[Result]:
+        """Results of a function that may change what is inferred of its rows."""
+        from dask import compute, delayed, persist
+
+        # One node holds the function with its T, and not every task a copy.
+        shared = delayed(_Shared(function), pure=False)
+        pairs = [
+            delayed(_updated, pure=False, nout=2)(shared, given, inferred)
+            for given, inferred in zip(self._given, self._inferred, strict=True)
+        ]
+        kept = persist(*[pair[0] for pair in pairs], *[pair[1] for pair in pairs])
+        self._inferred = list(kept[: len(pairs)])
+        return list(compute(*kept[len(pairs) :]))
+
+    def query(self, function: Callable[[Rows], Result]) -> Iterable[Result]:
+        """Results of a function that leaves its rows as they are."""
+        from dask import compute, delayed
+
+        shared = delayed(_Shared(function), pure=False)
+        return list(
+            compute(
+                *[
+                    delayed(_queried, pure=False)(shared, given, inferred)
+                    for given, inferred in zip(self._given, self._inferred, strict=True)
+                ]
+            )
+        )
+
+    def start_from(self, class_concentration: Any) -> None:
+        """Put the rows where another run has left them, (N, C)."""
+        from dask import delayed
+
+        self._inferred = [
+            delayed(_Inferred, pure=False)(np.asarray(class_concentration[rows]))
+            for rows in self._where
+        ]
+
+    def class_concentration(self) -> Any:
+        """Pi as a dask array (N, C), in the same chunks."""
+        from dask import array, delayed
+
+        parts = [
+            array.from_delayed(
+                delayed(getattr)(inferred, "class_concentration"), (n, self.n_classes), float
+            )
+            for inferred, n in zip(self._inferred, self.sizes, strict=True)
+        ]
+        return array.concatenate(parts)
+
+    def sample(self) -> RowSample:
+        """Some of the rows, the same ones as if they lay in memory."""
+        from dask import compute, delayed
+
+        counts = np.broadcast_to(self.multiplicity, (self.n_rows,))
+        picked = pick_rows(counts)
+        # From each chunk its own, and then in the order in which they were picked.
+        chunk = np.searchsorted([rows.stop for rows in self._where], picked, side="right")
+        found = compute(
+            *[
+                delayed(_picked, pure=False)(given, inferred, picked[chunk == k] - rows.start)
+                for k, (given, inferred, rows) in enumerate(
+                    zip(self._given, self._inferred, self._where, strict=True)
+                )
+            ]
+        )
+        order = np.argsort(np.argsort(chunk, kind="stable"), kind="stable")
+        weight, concentration = (np.concatenate(parts)[order] for parts in zip(*found, strict=True))
+        return RowSample(weight, concentration, counts[picked] / counts[picked].sum())
+
+
+def of_chunks(function: Callable[[FloatArray, Any], FloatArray], rows: Any) -> Any:
+    """A function of rows, (n, C), and of their numbers, as a dask array like ``rows``."""
+
+    def of_chunk(chunk: FloatArray, block_info: Any) -> FloatArray:
+        first, stop = block_info[0]["array-location"][0]
+        return function(chunk, slice(first, stop))
+
+    return rows.map_blocks(of_chunk, dtype=np.float64, meta=np.empty((0, 0)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Shared:
+    """A function as a value, which Dask would otherwise call."""
+
+    function: Callable[[Rows], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """What stays of a chunk's rows, and how far their sums were from 1."""
+
+    rows: Rows
+    sums: RowSums
+
+
+def _given(
+    chunk: Any,
+    labels: BoolArray,
+    evidence: FloatArray,
+    multiplicity: FloatArray,
+    number: int,
+    first_row: int,
+) -> _Given:
+    """Check a chunk and set it up."""
+    name = f"label_proba, partition {number}"
+    block = as_numbers(name, chunk)
+    sums = check_rows(block, len(labels), first_row, name)
+    check_possible(block, labels, first_row)
+    return _Given(Rows(block, labels, evidence, np.empty((0, 0)), multiplicity), sums)
+
+
+def _sums(given: _Given) -> RowSums:
+    return given.sums
+
+
+def _empty(given: _Given, n_classes: int) -> _Inferred:
+    return _Inferred(np.ones((len(given.rows), n_classes)))
+
+
+def _rows(given: _Given, inferred: _Inferred, *, own: bool) -> Rows:
+    """Both together; with a copy of its ``own`` of what may be changed."""
+
+    def copied(array: FloatArray | None) -> FloatArray | None:
+        return array.copy() if own and array is not None else array
+
+    rows = given.rows.part(slice(None))
+    rows.class_concentration = np.array(inferred.class_concentration, copy=own or None)
+    rows.step, rows.terms = copied(inferred.step), copied(inferred.terms)
+    return rows
+
+
+def _updated(shared: _Shared, given: _Given, inferred: _Inferred) -> tuple[_Inferred, Any]:
+    rows = _rows(given, inferred, own=True)
+    result = shared.function(rows)
+    return _Inferred(rows.class_concentration, rows.step, rows.terms), result
+
+
+def _queried(shared: _Shared, given: _Given, inferred: _Inferred) -> Any:
+    return shared.function(_rows(given, inferred, own=False))
+
+
+def _picked(given: _Given, inferred: _Inferred, rows: Any) -> tuple[FloatArray, FloatArray]:
+    return given.rows.weight(rows), inferred.class_concentration[rows]

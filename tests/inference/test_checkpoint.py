@@ -1,0 +1,135 @@
+"""Interrupted runs go on to the same bits."""
+
+import json
+
+import numpy as np
+import pytest
+from problems import random_problem
+
+from decoupling import ClassPrior, infer
+
+DRAWN = random_problem(0, n_rows=200)
+OPTIONS = {"evidence": 30.0, "block_size": 37, "tol": 1e-9}
+
+
+def run(folder=None, rows=DRAWN.label_proba, **options):
+    return infer(rows, DRAWN.concentration, checkpoint=folder, **(OPTIONS | options))
+
+
+class PowerCut(RuntimeError):  # noqa: N818
+    """The power fails."""
+
+
+def interrupt_at(iteration):
+    def callback(done, terms):
+        if done == iteration:
+            raise PowerCut
+
+    return callback
+
+
+def assert_same(found, expected):
+    np.testing.assert_array_equal(found.class_concentration, expected.class_concentration)
+    np.testing.assert_array_equal(found.transitions, expected.transitions)
+    np.testing.assert_array_equal(found.class_prior, expected.class_prior)
+    np.testing.assert_array_equal(found.trace.elbo, expected.trace.elbo)
+    assert found.trace.stopped_because == expected.trace.stopped_because
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"class_prior": ClassPrior.learned()},
+        {"learn_transitions": False, "tol": 1e-13},
+        {"local_steps": 3},
+        {"sample_weight": np.linspace(0.5, 2.0, 200)},
+    ],
+    ids=["bound", "gamma learned", "T known", "local steps", "weights"],
+)
+@pytest.mark.parametrize("where", ["memory", "disk"])
+def test_an_interrupted_run_goes_on_to_the_same_bits(tmp_path, options, where):
+    np.save(tmp_path / "rows.npy", DRAWN.label_proba)
+    rows = tmp_path / "rows.npy" if where == "disk" else DRAWN.label_proba
+    folder = tmp_path / "checkpoint"
+    expected = run(rows=rows, **options)
+    last = expected.trace.n_iter - 2
+    assert last >= 3
+    for iteration in (0, 2, last):
+        with pytest.raises(PowerCut):
+            run(folder, rows, callback=interrupt_at(iteration), **options)
+        assert len(list(folder.glob("round-*.npz"))) == iteration
+    assert_same(run(folder, rows, **options), expected)
+    # A run that has ended is there again at once, with the same answer.
+    assert_same(run(folder, rows, **options), expected)
+
+
+def test_more_rounds_than_are_replayed_at_a_time(tmp_path):
+    expected = run(max_iter=60, tol=0)
+    with pytest.raises(PowerCut):
+        run(tmp_path / "c", max_iter=60, tol=0, callback=interrupt_at(50))
+    assert_same(run(tmp_path / "c", max_iter=60, tol=0), expected)
+
+
+@pytest.mark.filterwarnings("ignore:Stopped at max_iter")
+def test_a_run_that_ended_early_may_be_given_more_iterations(tmp_path):
+    expected = run()
+    run(tmp_path / "c", max_iter=3)
+    assert_same(run(tmp_path / "c"), expected)
+
+
+def test_a_checkpoint_of_something_else_is_refused(tmp_path):
+    folder = tmp_path / "c"
+    run(folder)
+    other = DRAWN.label_proba.copy()
+    other[[0, 1]] = other[[1, 0]]
+    message = "is of other rows, in other blocks, or with other settings"
+    for changed in [
+        {"rows": other},
+        {"block_size": 50},
+        {"evidence": 31.0},
+        {"tol": 1e-8},
+        {"local_steps": 2},
+        {"class_prior": ClassPrior.learned()},
+        {"class_prior": ClassPrior.symmetric(2.0)},
+        {"learn_transitions": False},
+        {"transition_evidence": 2.0},
+        {"sample_weight": np.full(200, 2.0)},
+    ]:
+        with pytest.raises(ValueError, match=message):
+            run(folder, **changed)
+    header = json.loads((folder / "problem.json").read_text())
+    for name, value, message in [
+        ("decoupling", "0.0.1", "was made by version 0.0.1"),
+        ("format", 99, "is of another format"),
+    ]:
+        (folder / "problem.json").write_text(json.dumps({**header, name: value}))
+        with pytest.raises(ValueError, match=message):
+            run(folder)
+    (folder / "problem.json").write_text("{")
+    with pytest.raises(ValueError, match="cannot be read"):
+        run(folder)
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path):
+    (tmp_path / "letter.txt").write_text("Dear")
+    with pytest.raises(ValueError, match="holds something else"):
+        run(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
+
+
+def test_a_broken_round_is_named(tmp_path):
+    run(tmp_path / "c")
+    path = tmp_path / "c" / "round-00002.npz"
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(ValueError, match=r"round-00002\.npz cannot be read"):
+        run(tmp_path / "c")
+
+
+def test_only_the_default_method_has_checkpoints(tmp_path):
+    for options in ({"expected_log": "beta"}, {"optimiser": "l-bfgs"}):
+        with pytest.raises(ValueError, match='with expected_log="bound" and optimiser="natural"'):
+            run(tmp_path / "c", **options)
+    with pytest.raises(ValueError, match="local_steps are those of"):
+        run(optimiser="l-bfgs", local_steps=2)
+    assert not (tmp_path / "c").exists()
