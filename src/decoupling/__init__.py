@@ -23,6 +23,7 @@ from decoupling.inference.class_prior import ClassPrior
 from decoupling.inference.expected_log import expected_log
 from decoupling.inference.infer import infer
 from decoupling.inference.posterior import Posterior
+from decoupling.inference.streaming import StreamingInference
 from decoupling.label_issues import LabelIssues, label_issues
 from decoupling.persistence.models import load, save
 from decoupling.self_training.classifier import SetredClassifier
@@ -39,6 +40,7 @@ __all__ = [
     "Posterior",
     "ReliabilityDisplay",
     "SetredClassifier",
+    "StreamingInference",
     "TransitionDisplay",
     "TransitionPrior",
     "agreement_terms",

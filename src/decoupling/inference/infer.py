@@ -127,11 +127,7 @@ def infer(
     array([[0.2, 0.8],
            [0.9, 0.1]])
     """
-    prior = (
-        transitions
-        if isinstance(transitions, TransitionPrior)
-        else TransitionPrior.from_concentration(transitions)
-    )
+    prior = as_prior(transitions)
     check_options(expected_log, order)
     counts = {"block_size": block_size, "n_threads": n_threads, "local_steps": local_steps}
     _check_ascent(optimiser, max_iter, tol, counts)
@@ -142,7 +138,7 @@ def infer(
         label_proba,
         np.asarray((prior.mean > 0).any(axis=0)),
         len(prior.classes),
-        _auto_evidence(evidence),
+        as_evidence(evidence),
         sample_weight,
         block_size=block_size,
         n_threads=n_threads,
@@ -191,7 +187,15 @@ def _warn_of_collapse(posterior: Posterior) -> None:
         )
 
 
-def _auto_evidence(evidence: str | ArrayLike) -> ArrayLike:
+def as_prior(transitions: TransitionPrior | ArrayLike) -> TransitionPrior:
+    """What is known of T: as it is, or from concentrations."""
+    if isinstance(transitions, TransitionPrior):
+        return transitions
+    return TransitionPrior.from_concentration(transitions)
+
+
+def as_evidence(evidence: str | ArrayLike) -> ArrayLike:
+    """How much rows count for, as given, or "auto"."""
     if isinstance(evidence, str):
         if evidence != "auto":
             raise ValueError(f'evidence must be "auto", a number or one per row; got {evidence!r}.')

@@ -460,24 +460,53 @@ def solve(
             local_steps=local_steps,
             checkpoint=kept,
         )
+    return record(
+        rows,
+        state,
+        trace,
+        transition_prior,
+        method,
+        order,
+        classes=classes,
+        labels=labels,
+        reported_share=reported_share,
+        learned=learn_transitions,
+    )
+
+
+def record(
+    rows: AllRows,
+    state: State,
+    trace: Trace,
+    transition_prior: DirichletRows,
+    method: str,
+    order: int,
+    *,
+    classes: tuple[Hashable, ...],
+    labels: tuple[Hashable, ...],
+    reported_share: float,
+    learned: bool = True,
+    row_counts: FloatArray | None = None,
+) -> Posterior:
+    """Put what was inferred on record; ``row_counts`` if rows stand for others, too."""
     parameters = np.zeros_like(transition_prior.parameters)
-    parameters[:, possible] = state.transitions.parameters
+    parameters[:, transition_prior.possible_labels] = state.transitions.parameters
     parameters.flags.writeable = False
     return Posterior(
         class_concentration=rows.class_concentration(),
         class_prior=frozen(state.class_prior.mean),
-        evidence=problem.total_evidence / problem.n_rows,
+        evidence=rows.total_evidence / rows.count,
         trace=trace,
         classes=classes,
         labels=labels,
         _class_prior=state.class_prior,
-        _row_counts=rows.multiplicity,
+        _row_counts=rows.multiplicity if row_counts is None else row_counts,
         _sample=rows.sample(),
         _transitions=DirichletRows(parameters, transition_prior.known),
         _transition_prior=transition_prior,
         _reported_share=reported_share,
         _prior_share=np.ones((len(parameters), 1)),
-        _learned=learn_transitions,
+        _learned=learned,
         _method=method,
         _order=order,
     )

@@ -1,0 +1,179 @@
+"""Rows that are seen once: stochastic variational inference, a block at a time."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial, reduce
+from numbers import Real
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
+
+from decoupling._typing import FloatArray
+from decoupling._validation import check_count, check_evidence
+from decoupling.inference import dirichlet
+from decoupling.inference.class_prior import ClassPrior, KnownGamma, as_class_prior
+from decoupling.inference.dirichlet import DirichletRows
+from decoupling.inference.expected_log import Bound
+from decoupling.inference.infer import as_evidence, as_prior
+from decoupling.inference.optimise import Trace, ascend
+from decoupling.inference.posterior import Posterior, record
+from decoupling.inference.rows import Rows
+from decoupling.inference.sources import open_rows
+from decoupling.inference.start import first_classes, first_transitions
+from decoupling.inference.steps import Problem, State, class_log_sum
+
+# Rows of a block settle to so much per observation before T learns from them.
+_SETTLED: Final = 1e-6
+
+
+class StreamingInference:
+    r"""T, gamma and class distributions from blocks of rows that are seen once.
+
+    Each block settles under the T and gamma of the blocks before it. Its expected counts of
+    transitions per row, m, then move the average over the stream, and T is what so many rows with
+    that average say:
+
+    .. math:: M \leftarrow (1 - \rho) M + \rho \, m, \qquad \Theta = A + N M, \qquad
+        \rho = \left( \frac n N \right)^{forgetting}
+
+    with n rows in the block and N seen so far. With ``forgetting=1`` every row counts alike; below
+    it later blocks count for more, which settled under a better T. It is the stochastic variational
+    inference of Hoffman et al. (2013) with the decaying step :math:`t^{-forgetting}` for blocks of
+    equal size. A learned gamma follows the average of E[ln Y] in the same way.
+
+    Parameters
+    ----------
+    transitions, class_prior, evidence, transition_evidence
+        As in `infer`; ``evidence`` is one number.
+    forgetting : float
+        Above 0.5, at most 1.
+    max_iter : int
+        Most steps in which the rows of a block settle.
+
+    Attributes
+    ----------
+    posterior_ : Posterior
+        Of the last block, with the T of all of them: its rows stand for all that were seen.
+        ``posterior_.predict`` serves other rows.
+    n_rows_seen_ : float
+        N.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from decoupling import StreamingInference, TransitionPrior
+    >>> rng = np.random.default_rng(0)
+    >>> stream = StreamingInference(TransitionPrior.noisy(["cat", "dog"], noise=0.2, strength=20))
+    >>> for _ in range(10):
+    ...     classes = rng.dirichlet([0.1, 0.1], 200)
+    ...     _ = stream.partial_fit(classes @ [[0.9, 0.1], [0.3, 0.7]])
+    >>> stream.posterior_.transitions.round(1)
+    array([[0.9, 0.1],
+           [0.3, 0.7]])
+    """
+
+    def __init__(
+        self,
+        transitions: Any,
+        *,
+        class_prior: ClassPrior | ArrayLike | None = None,
+        evidence: str | float = "auto",
+        transition_evidence: float = 1.0,
+        forgetting: float = 0.6,
+        max_iter: int = 50,
+    ) -> None:
+        _check_forgetting(forgetting)
+        check_count("max_iter", max_iter)
+        self.prior = as_prior(transitions)
+        self.evidence = float(check_evidence("evidence", as_evidence(evidence)))
+        kappa_t = float(check_evidence("transition_evidence", transition_evidence))
+        self.forgetting, self.max_iter = float(forgetting), max_iter
+        self.n_rows_seen_ = 0.0
+        self._scale = self.evidence / kappa_t
+        self._transition_prior = DirichletRows.from_prior(
+            self.prior, self._scale, known_above=np.inf
+        )
+        self._class_prior = as_class_prior(class_prior).start(self.prior.classes)
+        self._transitions: DirichletRows
+        self._learns_gamma = not isinstance(self._class_prior, KnownGamma)
+
+    def partial_fit(self, label_proba: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from one more block of rows.
+
+        Parameters
+        ----------
+        label_proba : array-like (n, S), or anything else that `infer` takes
+            p(label | x).
+        sample_weight : array-like (n,), optional
+            How many equal rows each row stands for.
+        """
+        possible = self._transition_prior.possible_labels
+        rows = open_rows(
+            label_proba, possible, len(self.prior.classes), self.evidence, sample_weight
+        )
+        gamma = KnownGamma(self._class_prior.mean)
+        seen = self._transition_prior.columns(possible)
+        problem = Problem(gamma, seen, "bound", 1, rows.count, rows.total_evidence)
+        first = self.n_rows_seen_ == 0.0
+        transitions = (
+            first_transitions(problem, learn_transitions=True) if first else self._transitions
+        )
+        method, state = Bound(transitions), State(transitions, gamma)
+        with rows as blocks, warnings.catch_warnings():
+            # A block that has not quite settled is what the next ones make up for.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            first_classes(problem, transitions, blocks, learn_transitions=False)
+            trace = ascend(
+                problem,
+                state,
+                blocks,
+                learn_transitions=False,
+                max_iter=self.max_iter,
+                tol=_SETTLED,
+            )
+            counts = reduce(np.add, blocks.query(partial(_transition_counts, method=method)))
+            log_sum = class_log_sum(blocks) if self._learns_gamma else np.zeros(len(gamma.mean))
+        n_rows = self.n_rows_seen_ + rows.count
+        weight = (rows.count / n_rows) ** self.forgetting
+        if first:
+            self._mean_counts, self._mean_logs = np.zeros_like(counts), np.zeros_like(log_sum)
+        mean_counts = (1.0 - weight) * self._mean_counts + weight * counts / rows.count
+        mean_logs = (1.0 - weight) * self._mean_logs + weight * log_sum / rows.count
+        class_prior = self._class_prior
+        if not isinstance(class_prior, KnownGamma):
+            class_prior = class_prior.stepped(n_rows * mean_logs, n_rows)
+        # Only now, when nothing can fail any more.
+        self._transitions = seen.replace(seen.parameters + n_rows * mean_counts)
+        self._mean_counts, self._mean_logs = mean_counts, mean_logs
+        self._class_prior, self.n_rows_seen_ = class_prior, n_rows
+        self.posterior_ = self._posterior(rows, trace)
+        return self
+
+    def _posterior(self, rows: Any, trace: Trace) -> Posterior:
+        share = self.n_rows_seen_ / rows.count
+        return record(
+            rows,
+            State(self._transitions, self._class_prior),
+            trace,
+            self._transition_prior,
+            "bound",
+            1,
+            classes=self.prior.classes,
+            labels=self.prior.labels,
+            reported_share=1.0 / self._scale,
+            row_counts=np.asarray(rows.multiplicity * share),
+        )
+
+
+def _check_forgetting(forgetting: object) -> None:
+    if not (isinstance(forgetting, Real) and 0.5 < float(forgetting) <= 1.0):
+        raise ValueError(f"forgetting must be above 0.5 and at most 1; got {forgetting!r}.")
+
+
+def _transition_counts(rows: Rows, method: Bound) -> FloatArray:
+    """Expected counts of transitions of a block, (C, S)."""
+    seen = method.rows(dirichlet.expected_log(rows.class_concentration))
+    return seen.transition_counts(rows.repeated(rows.weight()))
