@@ -47,6 +47,11 @@ def needs_extra(extra: str, purpose: str) -> Iterator[None]:
         ) from error
 
 
+def is_dask(source: object) -> bool:
+    """Whether this is a collection of Dask, which need not be imported for it."""
+    return hasattr(type(source), "__dask_graph__")
+
+
 def all_or_nothing(fit: Fit) -> Fit:
     """A method that leaves the object as it was if it fails."""
 

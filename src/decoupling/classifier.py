@@ -18,7 +18,13 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from decoupling._typing import AnyArray, FloatArray, IntArray
-from decoupling._validation import SUM_TOLERANCE, all_or_nothing, check_count, check_evidence
+from decoupling._validation import (
+    SUM_TOLERANCE,
+    all_or_nothing,
+    check_count,
+    check_evidence,
+    is_dask,
+)
 from decoupling.cross_fitting import (
     Fold,
     Training,
@@ -231,7 +237,7 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         Parameters
         ----------
         X : array-like, dataframe or sparse matrix (N, D)
-            Whatever the classifier takes.
+            Whatever the classifier takes; rows of Dask with ``cv="prefit"``.
         y : array-like (N,)
             Labels of any one type; NaN, None and NA mean unlabelled.
         sample_weight : array-like (N,), optional
@@ -393,6 +399,7 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, IntArray, FloatArray | None]:
         """Rows, column of p(label | x) of each row's label, and weights; sets names and task."""
         X = as_rows(X)
+        self._check_chunks(X)
         validate_data(self, X, skip_check_array=True)
         self.observed_ = read_labels(y, unlabelled=self.unlabelled)
         self._labels_like = library_of(y)
@@ -402,6 +409,15 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         codes = self._codes()
         check_consistent_length(X, codes)
         return X, codes, check_weights(sample_weight, X)
+
+    def _check_chunks(self, X: Any) -> None:
+        if is_dask(X) and not (isinstance(self.cv, str) and self.cv == "prefit"):
+            raise ValueError(
+                "X is a collection of Dask, on which classifiers are not fitted here. Fit one "
+                'elsewhere, on a sample or with one made for Dask, and pass it with cv="prefit": '
+                "it then predicts chunk by chunk. Or compute X, if it fits into memory; or pass "
+                "p(label | x) of your own to decoupling.infer."
+            )
 
     def _choose_task(self) -> Task:
         if isinstance(self.task, TransitionPrior):

@@ -17,7 +17,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_sample_weight, has_fit_parameter
 
 from decoupling._typing import AnyArray, BoolArray, FloatArray, IntArray
-from decoupling._validation import SUM_TOLERANCE
+from decoupling._validation import SUM_TOLERANCE, is_dask
 
 
 def as_rows(X: Any) -> Any:
@@ -27,6 +27,9 @@ def as_rows(X: Any) -> Any:
     """
     if issparse(X):
         return X.tocsr()
+    if is_dask(X):
+        unknown = hasattr(X, "compute_chunk_sizes") and np.isnan(X.shape[0])
+        return X.compute_chunk_sizes() if unknown else X
     if hasattr(X, "columns") or hasattr(X, "iloc"):
         return X
     array = np.asarray(X)
@@ -216,7 +219,7 @@ class Renamed:
 
     def predict_proba(self, X: Any) -> AnyArray:
         """Return what the classifier predicts."""
-        return np.asarray(self.model.predict_proba(X))
+        return _proba(self.model, X)
 
 
 def check_estimator_options(estimator: Any, fit_params: dict[str, Any]) -> None:
@@ -239,7 +242,7 @@ def check_estimator_options(estimator: Any, fit_params: dict[str, Any]) -> None:
 
 def aligned_proba(model: Any, X: Any, n_codes: int) -> FloatArray:
     """p(code | x) with a column for each code, also those that the model never saw, (N, n)."""
-    proba = np.asarray(model.predict_proba(X), dtype=np.float64)
+    proba = _proba(model, X).astype(np.float64, copy=False)
     name = type(model).__name__
     if proba.ndim != 2 or proba.shape[1] != len(model.classes_):
         raise ValueError(
@@ -256,6 +259,18 @@ def aligned_proba(model: Any, X: Any, n_codes: int) -> FloatArray:
     out = np.zeros((len(proba), n_codes))
     out[:, np.asarray(model.classes_, dtype=np.int64)] = proba
     return out
+
+
+def _proba(model: Any, X: Any) -> AnyArray:
+    """What the classifier predicts; rows of Dask are predicted chunk by chunk, where they are."""
+    if not is_dask(X):
+        return np.asarray(model.predict_proba(X))
+    from dask import compute, delayed
+
+    chunks = X.rechunk({1: -1}) if hasattr(X, "rechunk") else X
+    shared = delayed(model)
+    parts = [shared.predict_proba(chunk) for chunk in np.ravel(chunks.to_delayed())]
+    return np.concatenate(compute(*parts))
 
 
 def make_folds(X: Any, codes: IntArray, cv: Any, random_state: np.random.RandomState) -> list[Fold]:

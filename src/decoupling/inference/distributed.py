@@ -26,11 +26,6 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
-def is_dask(source: object) -> bool:
-    """Whether this is a collection of Dask."""
-    return hasattr(source, "__dask_graph__") and not isinstance(source, type)
-
-
 def as_chunks(source: Any, n_labels: int) -> Any:
     """p(s|x) as a dask array (N, S) in chunks of whole rows, of known sizes.
 

@@ -22,13 +22,14 @@ from decoupling._validation import (
     check_count,
     first_offence,
     frozen,
+    is_dask,
 )
 from decoupling.inference import dirichlet
 from decoupling.inference.blocks import AllRows, RowBlocks
 from decoupling.inference.checkpoint import Checkpoint, digest_of
 from decoupling.inference.class_prior import GammaPosterior, KnownGamma
 from decoupling.inference.dirichlet import DirichletRows
-from decoupling.inference.distributed import is_dask, of_chunks
+from decoupling.inference.distributed import of_chunks
 from decoupling.inference.lazy import LazyRows
 from decoupling.inference.optimise import Callback, Trace, ascend
 from decoupling.inference.response import RowSample, respond

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from decoupling._typing import BoolArray, FloatArray
-from decoupling._validation import as_float, check_evidence, first_offence
+from decoupling._validation import as_float, check_evidence, first_offence, is_dask
 from decoupling.inference.blocks import AllRows, RowBlocks
-from decoupling.inference.distributed import ChunkBlocks, as_chunks, is_dask
+from decoupling.inference.distributed import ChunkBlocks, as_chunks
 from decoupling.inference.rows import Rows
 from decoupling.inference.storage import empty_rows, open_label_proba
 
