@@ -52,11 +52,12 @@ def as_chunks(source: Any, n_labels: int) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class _Inferred:
-    """What changes of a chunk's rows: see `Rows`."""
+    """What changes of a chunk's rows, see `Rows`, and the result of the function that did it."""
 
     class_concentration: FloatArray
     step: FloatArray | None = None
     terms: FloatArray | None = None
+    result: Any = None
 
 
 class ChunkBlocks:
@@ -132,13 +133,14 @@ class ChunkBlocks:
 
         # One node holds the function with its T, and not every task a copy.
         shared = delayed(_Shared(function), pure=False)
-        pairs = [
-            delayed(_updated, pure=False, nout=2)(shared, given, inferred)
+        updated = [
+            delayed(_updated, pure=False)(shared, given, inferred)
             for given, inferred in zip(self._given, self._inferred, strict=True)
         ]
-        kept = persist(*[pair[0] for pair in pairs], *[pair[1] for pair in pairs])
-        self._inferred = list(kept[: len(pairs)])
-        return list(compute(*kept[len(pairs) :]))
+        results = [delayed(_result, pure=False)(inferred) for inferred in updated]
+        kept = persist(*updated, *results)
+        self._inferred = list(kept[: len(updated)])
+        return list(compute(*kept[len(updated) :]))
 
     def query(self, function: Callable[[Rows], Result]) -> Iterable[Result]:
         """Results of a function that leaves its rows as they are."""
@@ -257,10 +259,14 @@ def _rows(given: _Given, inferred: _Inferred, *, own: bool) -> Rows:
     return rows
 
 
-def _updated(shared: _Shared, given: _Given, inferred: _Inferred) -> tuple[_Inferred, Any]:
+def _updated(shared: _Shared, given: _Given, inferred: _Inferred) -> _Inferred:
     rows = _rows(given, inferred, own=True)
     result = shared.function(rows)
-    return _Inferred(rows.class_concentration, rows.step, rows.terms), result
+    return _Inferred(rows.class_concentration, rows.step, rows.terms, result)
+
+
+def _result(inferred: _Inferred) -> Any:
+    return inferred.result
 
 
 def _queried(shared: _Shared, given: _Given, inferred: _Inferred) -> Any:
