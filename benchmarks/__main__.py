@@ -12,6 +12,7 @@ NAMES = (
     "topic_models",
     "iteration",
     "scaling",
+    "scale",
     "budget",
     "class_prior",
     "command_line",

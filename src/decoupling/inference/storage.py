@@ -138,11 +138,11 @@ def _parquet_blocks(source: Any, n_labels: int) -> Iterator[AnyArray]:
             "Write only these columns, or pass an iterator of arrays."
         )
     rows = max(1, _ENTRIES // n_labels)
-    batches = (
-        source.to_batches(max_chunksize=rows)
-        if isinstance(source, pa.Table)
-        else (source.to_batches(batch_size=rows))
-    )
+    if isinstance(source, pa.Table):
+        batches = source.to_batches(max_chunksize=rows)
+    else:
+        # By default it reads far ahead, in memory.
+        batches = source.to_batches(batch_size=rows, batch_readahead=1, fragment_readahead=1)
     for batch in batches:
         # A missing value becomes NaN, which is then refused by row.
         columns = [c.to_numpy(zero_copy_only=False) for c in batch.columns]
