@@ -14,6 +14,7 @@ from decoupling.inference.class_prior import GammaPosterior, KnownGamma
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.expected_log import Bound, make_method
 from decoupling.inference.steps import Problem, State, leap_of
+from decoupling.inference.structure import LabelOwners
 
 # Leaps of Y before T first moves, when a row counts for one observation, and one more for each
 # factor of ten: the more a row counts for, the slower it settles.
@@ -75,13 +76,16 @@ def first_classes(
     stays, rows must not depend on each other, nor does the number of leaps.
     """
     mean, gamma = transitions.mean(), problem.class_prior.mean
-    share = (mean / mean.sum(axis=0)).T  # (S, C): p(class | label) under equal classes
+    owners = LabelOwners.of(mean > 0)
+    shared = mean[:, owners.shared]
+    share = (shared / shared.sum(axis=0)).T  # (S', C): p(class | label) under equal classes
     method = make_method(problem.method, transitions, problem.order)
     out = np.empty((len(problem.label_proba), len(mean)))
 
     def fill(rows: slice) -> None:
         weight = problem.weight(rows)
-        counts = weight @ share
+        counts = weight[:, owners.shared] @ share
+        owners.add_owned(counts, weight)
         if isinstance(method, Bound):
             total = dirichlet.row_sum(weight)
             counts = _scaled((counts / total[:, None]) ** 2, total)
@@ -123,9 +127,10 @@ def _rough_step(method: Bound, concentration: FloatArray, weight: FloatArray) ->
     They do not change when the weights of a row are scaled, so psi(Pi_0) is left out.
     """
     class_weights = np.maximum(rough_exp_digamma(concentration), _TINY)
-    ratio = weight / (class_weights @ method.transition_weights)
+    ratio = weight[:, method.owners.shared] / (class_weights @ method.transition_weights)
     counts: FloatArray = ratio @ method.transition_weights.T
     counts *= class_weights
+    method.owners.add_owned(counts, weight)
     return counts
 
 

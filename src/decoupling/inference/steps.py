@@ -371,7 +371,8 @@ def global_step(
     """
     old, prior = state.transitions, problem.transition_prior
     if isinstance(method, CoordinateMethod):
-        state.transitions = old.replace(prior.parameters + statistic)
+        counts = method.transition_matrix(statistic)
+        state.transitions = old.replace(prior.parameters + counts)
         return problem.evaluator(state)
     notes = state.backtracking
     assert notes is not None
