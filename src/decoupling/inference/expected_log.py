@@ -122,8 +122,10 @@ class BoundRows(CoordinateRows):
         self._method = method
         self._class_logs = class_logs
         # Exponentials that underflow take several times as long, and nothing of them would count.
-        self._class_weights = np.maximum(class_logs, _LEAST_LOG)  # (N, C)
-        np.exp(self._class_weights, out=self._class_weights)
+        tiny = class_logs.min() < _LEAST_LOG
+        self._class_weights = np.exp(
+            np.maximum(class_logs, _LEAST_LOG) if tiny else class_logs
+        )  # (N, C)
         self._mixture = self._class_weights @ method.transition_weights  # (N, S')
         self._lost: list[tuple[IntArray, IntArray]] = []
         if self._mixture.min(initial=1.0) < _UNDERFLOW:
