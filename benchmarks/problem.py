@@ -41,6 +41,23 @@ def draw_problem(n_rows: int, seed: int = 0) -> Problem:
     return Problem(label_proba, STRENGTH * _rough_transitions(), class_prior)
 
 
+def draw_semi_supervised(n_rows: int, n_classes: int, seed: int = 0) -> Problem:
+    """Draw rows with some ten classes each, labelled three times in ten or so, never wrongly."""
+    rng = np.random.default_rng(seed)
+    labelled = rng.uniform(0.2, 0.4, n_classes)
+    label_proba = np.empty((n_rows, n_classes + 1))
+    for start in range(0, n_rows, _BLOCK):
+        block = label_proba[start : start + _BLOCK]
+        np.multiply(
+            rng.dirichlet(np.full(n_classes, 10.0 / n_classes), len(block)),
+            labelled,
+            out=block[:, 1:],
+        )
+        block[:, 0] = 1.0 - block[:, 1:].sum(axis=1)
+    mean = np.column_stack([np.full(n_classes, 0.7), 0.3 * np.eye(n_classes)])
+    return Problem(label_proba, STRENGTH * mean, np.full(n_classes, 1.0 / n_classes))
+
+
 def _draw_transitions(rng: np.random.Generator) -> np.ndarray:
     """Half of each class or a little more is unlabelled; a few labels get most of the mistakes."""
     unlabelled = rng.uniform(0.5, 0.6, N_CLASSES)

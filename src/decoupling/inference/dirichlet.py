@@ -86,14 +86,23 @@ def _positive(a: FloatArray) -> tuple[FloatArray, BoolArray | None]:
     return np.where(zero, 1.0, a), zero
 
 
+def _of_positive(function: np.ufunc, a: FloatArray, fill: float) -> FloatArray:
+    """A function of the entries of ``a``, and ``fill`` at structural zeros, which cost nothing."""
+    if a.all():
+        return np.asarray(function(a))
+    out, positive = np.full(a.shape, fill), a > 0.0
+    out[positive] = function(a[positive])
+    return out
+
+
 def row_sum(values: FloatArray) -> FloatArray:
     """Sum over the last axis, (...): as a product it is many times faster for short rows."""
     return np.asarray(values @ np.ones(values.shape[-1]))
 
 
-def _blank(values: FloatArray, zero: BoolArray | None, fill: float = 0.0) -> FloatArray:
+def _blank(values: FloatArray, zero: BoolArray | None) -> FloatArray:
     if zero is not None:
-        values[zero] = fill
+        values[zero] = 0.0
     return values
 
 
@@ -102,9 +111,7 @@ def log_normaliser(a: FloatArray) -> FloatArray:
 
     Its gradient is `expected_log`.
     """
-    safe, zero = _positive(a)
-    terms = _blank(gammaln(safe), zero)
-    return np.asarray(row_sum(terms) - gammaln(row_sum(a)))
+    return np.asarray(row_sum(_of_positive(gammaln, a, 0.0)) - gammaln(row_sum(a)))
 
 
 def expected_log(a: FloatArray) -> FloatArray:
@@ -112,10 +119,9 @@ def expected_log(a: FloatArray) -> FloatArray:
 
     Minus infinity at a structural zero: the component is 0 with certainty.
     """
-    safe, zero = _positive(a)
-    out = psi(safe)
+    out = _of_positive(psi, a, -np.inf)
     out -= psi(row_sum(a)[..., None])
-    return _blank(out, zero, -np.inf)
+    return out
 
 
 def fisher_matrix(a: FloatArray) -> FloatArray:

@@ -31,10 +31,15 @@ from decoupling.inference.agreement import AgreementSeries, check_pair
 from decoupling.inference.dirichlet import DirichletRows, trigamma
 from decoupling.inference.exact_log import Exact
 from decoupling.inference.method import CoordinateMethod, CoordinateRows, Method, Slopes
+from decoupling.inference.structure import LabelOwners
 from decoupling.transitions.prior import TransitionPrior
 
 # Below it a sum of products of exponentials has lost its digits.
 _UNDERFLOW: Final = 1e-280
+# Its exponential is far below that, even if many are added up, and still a normal number.
+_LEAST_LOG: Final = -690.0
+# So many logarithms of lost entries at a time.
+_LOST_ENTRIES: Final = 2**20
 
 
 def expected_log(
@@ -83,18 +88,27 @@ def expected_log(
 class Bound(CoordinateMethod):
     r"""Lower bound of topic models: :math:`\ln \sum_c \exp(E \ln Y_{ic} + E \ln T_{cs})`.
 
-    A true lower bound, by Jensen's inequality; loose when concentrations are small.
+    A true lower bound, by Jensen's inequality; loose when concentrations are small. A label that
+    one class alone can emit has a sum of one term: see `LabelOwners`.
     """
 
     def __init__(self, transitions: DirichletRows) -> None:
         super().__init__(transitions)
-        self.transition_logs = transitions.expected_log()  # (C, S)
-        self.label_shift = self.transition_logs.max(axis=0)  # (S,)
+        self.owners = LabelOwners.of(transitions.parameters > 0)
+        logs = transitions.expected_log()  # (C, S)
+        # That of the owner, since the others have minus infinity.
+        self.owned_logs = logs[:, self.owners.owned].max(axis=0)
+        self.transition_logs = logs[:, self.owners.shared]  # (C, S'): of the shared labels
+        self.label_shift = self.transition_logs.max(axis=0)  # (S',)
         self.transition_weights = np.exp(self.transition_logs - self.label_shift)
 
     def rows(self, class_logs: FloatArray) -> BoundRows:
         """Rows with these E[ln Y], (N, C)."""
         return BoundRows(self, class_logs)
+
+    def transition_matrix(self, counts: FloatArray) -> FloatArray:
+        """Counts of transitions as a matrix, (C, S)."""
+        return self.owners.unpack(counts)
 
 
 class BoundRows(CoordinateRows):
@@ -107,51 +121,63 @@ class BoundRows(CoordinateRows):
     def __init__(self, method: Bound, class_logs: FloatArray) -> None:
         self._method = method
         self._class_logs = class_logs
-        self._class_weights = np.exp(class_logs)  # (N, C)
-        self._mixture = self._class_weights @ method.transition_weights  # (N, S)
-        self._lost: tuple[IntArray, ...] | None = None
-        if self._mixture.min() < _UNDERFLOW:
-            self._lost = np.nonzero(self._mixture < _UNDERFLOW)
-            self._mixture[self._lost] = 1.0
+        # Exponentials that underflow take several times as long, and nothing of them would count.
+        tiny = class_logs.min() < _LEAST_LOG
+        self._class_weights = np.exp(
+            np.maximum(class_logs, _LEAST_LOG) if tiny else class_logs
+        )  # (N, C)
+        self._mixture = self._class_weights @ method.transition_weights  # (N, S')
+        self._lost: list[tuple[IntArray, IntArray]] = []
+        if self._mixture.min(initial=1.0) < _UNDERFLOW:
+            rows, labels = np.nonzero(self._mixture < _UNDERFLOW)
+            self._mixture[rows, labels] = 1.0
+            # Every class of every lost entry at once could be more than memory holds.
+            n_parts = -(-len(rows) * class_logs.shape[1] // _LOST_ENTRIES)
+            self._lost = list(
+                zip(np.array_split(rows, n_parts), np.array_split(labels, n_parts), strict=True)
+            )
 
     def value(self) -> FloatArray:
         """E[ln X], (N, S)."""
         out: FloatArray = np.log(self._mixture)
         out += self._method.label_shift
-        if self._lost is not None:
-            out[self._lost] = logsumexp(self._lost_logs(), axis=1)
-        return out
+        for lost in self._lost:
+            out[lost] = logsumexp(self._lost_logs(*lost), axis=1)
+        return self._method.owners.join(out, self._class_logs, self._method.owned_logs)
 
     def class_counts(self, weight: FloatArray) -> FloatArray:
         """Expected counts of classes, (N, C), for ``weight`` (N, S)."""
-        out: FloatArray = self._ratio(weight) @ self._method.transition_weights.T
+        shared = weight[:, self._method.owners.shared]
+        out: FloatArray = self._ratio(shared) @ self._method.transition_weights.T
         out *= self._class_weights
-        if self._lost is not None:
-            np.add.at(out, self._lost[0], self._lost_counts(weight))
+        for rows, labels in self._lost:
+            np.add.at(out, rows, self._lost_counts(shared, rows, labels))
+        self._method.owners.add_owned(out, weight)
         return out
 
     def transition_counts(self, weight: FloatArray) -> FloatArray:
-        """Expected counts of transitions, (C, S)."""
-        out: FloatArray = self._class_weights.T @ self._ratio(weight)
+        """Expected counts of the possible transitions, (P,)."""
+        shared = weight[:, self._method.owners.shared]
+        out: FloatArray = self._class_weights.T @ self._ratio(shared)
         out *= self._method.transition_weights
-        if self._lost is not None:
-            np.add.at(out.T, self._lost[1], self._lost_counts(weight))
+        for rows, labels in self._lost:
+            np.add.at(out.T, labels, self._lost_counts(shared, rows, labels))
+        return self._method.owners.pack(out, weight)
+
+    def _ratio(self, shared: FloatArray) -> FloatArray:
+        out: FloatArray = shared / self._mixture
+        for lost in self._lost:
+            out[lost] = 0.0
         return out
 
-    def _ratio(self, weight: FloatArray) -> FloatArray:
-        out: FloatArray = weight / self._mixture
-        if self._lost is not None:
-            out[self._lost] = 0.0
-        return out
+    def _lost_counts(self, shared: FloatArray, rows: IntArray, labels: IntArray) -> FloatArray:
+        """Expected counts of each class from lost entries, (entries, C)."""
+        return np.asarray(
+            softmax(self._lost_logs(rows, labels), axis=1) * shared[rows, labels][:, None]
+        )
 
-    def _lost_counts(self, weight: FloatArray) -> FloatArray:
-        """Expected counts of each class from the lost entries, (entries, C)."""
-        return np.asarray(softmax(self._lost_logs(), axis=1) * weight[self._lost][:, None])
-
-    def _lost_logs(self) -> FloatArray:
-        """E[ln Y] + E[ln T] of every class for the lost entries, (entries, C)."""
-        assert self._lost is not None
-        rows, labels = self._lost
+    def _lost_logs(self, rows: IntArray, labels: IntArray) -> FloatArray:
+        """E[ln Y] + E[ln T] of every class for lost entries, (entries, C)."""
         return np.asarray(self._class_logs[rows] + self._method.transition_logs[:, labels].T)
 
 

@@ -78,7 +78,10 @@ class CoordinateRows(ABC):
 
     @abstractmethod
     def transition_counts(self, weight: FloatArray) -> FloatArray:
-        """Expected counts of transitions, (C, S)."""
+        """Expected counts of the possible transitions, (P,), which add up over blocks of rows.
+
+        `CoordinateMethod.transition_matrix` puts them in their places.
+        """
 
 
 class CoordinateMethod(Method):
@@ -93,6 +96,10 @@ class CoordinateMethod(Method):
     def rows(self, class_logs: FloatArray) -> CoordinateRows:
         """Rows with these E[ln Y], (N, C)."""
 
+    @abstractmethod
+    def transition_matrix(self, counts: FloatArray) -> FloatArray:
+        """Counts of transitions, as its rows give them, as a matrix, (C, S)."""
+
     def value(self, class_concentration: FloatArray) -> FloatArray:
         """E[ln X], (N, S)."""
         return self.rows(dirichlet.expected_log(class_concentration)).value()
@@ -100,7 +107,8 @@ class CoordinateMethod(Method):
     def slopes(self, class_concentration: FloatArray, weight: FloatArray) -> Slopes:
         """Gradients of ``sum(weight * E[ln X])``: the Fisher matrices times the counts."""
         rows = self.rows(dirichlet.expected_log(class_concentration))
+        transition_counts = self.transition_matrix(rows.transition_counts(weight))
         return Slopes(
             dirichlet.fisher_product(class_concentration, rows.class_counts(weight)),
-            self.transitions.fisher_product(rows.transition_counts(weight)),
+            self.transitions.fisher_product(transition_counts),
         )

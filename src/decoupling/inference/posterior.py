@@ -32,13 +32,13 @@ from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.distributed import of_chunks
 from decoupling.inference.lazy import LazyRows
 from decoupling.inference.optimise import Callback, Trace, ascend
-from decoupling.inference.response import RowSample, respond
+from decoupling.inference.response import RowSample
 from decoupling.inference.rows import Rows
 from decoupling.inference.sources import open_rows
 from decoupling.inference.start import first_state, warm_state
 from decoupling.inference.steps import Problem, State
 from decoupling.inference.storage import in_blocks, write_rows
-from decoupling.inference.uncertainty import Uncertainty, uncertainty
+from decoupling.inference.uncertainty import Reported, Uncertainty, uncertainty
 
 # Something to divide by.
 _TINY = 1e-12
@@ -140,7 +140,7 @@ class Posterior:
         if self._parent is not None:
             return self._parent.transition_interval(level)
         reported = self._reported()
-        mean, sure = reported.mean(), reported.known[:, None]
+        mean, sure = self.transitions, reported.known[:, None]
         total = reported.parameters.sum(axis=1, keepdims=True)
         total = (total + 1.0) / self._uncertainty.inflation - 1.0
         total = np.maximum(total, self._prior_total()[:, None])
@@ -220,7 +220,7 @@ class Posterior:
         _check_level(level)
         if isinstance(self._class_prior, KnownGamma):
             return self.class_prior.copy(), self.class_prior.copy()
-        spread = np.sqrt(np.diag(self._uncertainty.gamma)) / self.class_prior
+        spread = np.sqrt(self._uncertainty.gamma) / self.class_prior
         factor = np.exp(np.minimum(ndtri((1.0 + level) / 2.0) * spread, _WIDEST))
         return self.class_prior / factor, self.class_prior * factor
 
@@ -324,14 +324,15 @@ class Posterior:
         possible = self._transitions.possible_labels
         seen = self._transitions.columns(possible)
         told = self._reported() if self._parent is None else self._parent._wide_transitions()
-        return uncertainty(
-            respond(self._settled_sample(seen), seen.expected_log()),
+        reported = Reported(
             told.columns(possible),
             self._prior_total() if self._parent is None else told.total,
             self._class_prior,
             self._n_rows,
             self._reported_share if self._learned else 0.0,
-        ).over(possible)
+        )
+        sample = self._settled_sample(seen)
+        return uncertainty(sample, seen.expected_log(), reported).over(possible)
 
     def _settled_sample(self, transitions: DirichletRows) -> RowSample:
         """Some rows at their fixed points under the bound, where their slopes are known."""

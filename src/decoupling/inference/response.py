@@ -27,14 +27,10 @@ from decoupling.inference import dirichlet
 
 # As many rows are enough for averages over rows.
 _ROWS: Final = 2000
-# With more entries of T than this, classes are taken one by one.
-_TOGETHER: Final = 600
-# Work that is enough, in entries of the largest intermediate array over all rows.
-_ENOUGH: Final = 2**26
 # So many numbers of the largest intermediate array at a time.
 _ENTRIES: Final = 2**21
 # Rows at a saddle may seem to respond without bound.
-_STIFFEST: Final = 0.9999
+STIFFEST: Final = 0.9999
 _ALMOST_NOTHING: Final = 1e-10
 # Rows that count for less than this share of another count for nothing.
 _NOTHING: Final = 1e-12
@@ -58,13 +54,6 @@ class RowSample:
     concentration: FloatArray
     share: FloatArray
 
-    def first(self, n: int) -> RowSample:
-        """The first n of its rows."""
-        if n >= len(self.share):
-            return self
-        share = self.share[:n] / self.share[:n].sum()
-        return RowSample(self.weight[:n], self.concentration[:n], share)
-
 
 @dataclass(frozen=True, eq=False)
 class Response:
@@ -76,9 +65,8 @@ class Response:
         Of E[ln Y] to gamma.
     log_by_transitions : array (C, C S)
         Of E[ln Y] to ln T.
-    counts_by_transitions : array (1, C S, C S) or (C, S, S)
-        Of the counts of (class, label) to ln T: all with all, or within each class if they are
-        many.
+    counts_by_transitions : array (C S, C S)
+        Of the counts of (class, label) to ln T.
     mean_by_gamma, mean_by_transitions : arrays (C, C) and (C, C S)
         Of E[Y] to both.
     """
@@ -110,7 +98,6 @@ def respond(sample: RowSample, log_transitions: FloatArray) -> Response:
     """
     # Only ratios within a label matter, and the largest must not be rounded to nothing.
     emits = np.exp(log_transitions - log_transitions.max(axis=0))
-    sample = sample.first(max(1, _ENOUGH // (emits.size * len(emits))))
     return reduce(add, (_respond(sample, emits, rows) for rows in _chunks(sample, emits)))
 
 
@@ -140,50 +127,53 @@ def _respond(sample: RowSample, emits: FloatArray, rows: slice) -> Response:
     by_transitions[:, diagonal, diagonal, :] += own
     direct = np.tensordot(share, by_transitions, axes=1)  # the same with its label, (C, C, S)
     by_transitions = by_transitions.reshape(n_rows, n_classes, -1)  # (n, C, C S)
-    root = _root_of_slope(concentration, counts_by_logs)  # (n, C, C): K = root root'
+    total = concentration.sum(axis=1)
+    root = root_of_slope(concentration, total, counts_by_logs)  # (n, C, C): K = root root'
     log_slope = root @ np.swapaxes(root, 1, 2)
-    total = concentration.sum(axis=1)[:, None, None]
+    total = total[:, None, None]
     mean = concentration[:, :, None] / total
     # dPi = dx + M dE[ln Y], and E[Y] = Pi / Pi_0.
     moved = counts_by_logs @ log_slope + np.eye(n_classes)
     mean_slope = (moved - mean * moved.sum(axis=1, keepdims=True)) / total
     seen = np.swapaxes(root, 1, 2) @ by_transitions * np.sqrt(share)[:, None, None]
-    groups = 1 if emits.size <= _TOGETHER else n_classes
-    seen = np.moveaxis(seen.reshape(n_rows * n_classes, groups, -1), 1, 0)
+    seen = seen.reshape(n_rows * n_classes, -1)
     weighed = share[:, None, None]
     return Response(
         np.tensordot(share, log_slope, axes=1),
         np.einsum("nck,nks->cs", log_slope * weighed, by_transitions, optimize=True),
-        _label_by_label(direct, groups) + np.swapaxes(seen, 1, 2) @ seen,
+        _label_by_label(direct) + seen.T @ seen,
         np.tensordot(share, mean_slope, axes=1),
         np.einsum("nck,nks->cs", mean_slope * weighed, by_transitions, optimize=True),
     )
 
 
-def _root_of_slope(concentration: FloatArray, counts_by_logs: FloatArray) -> FloatArray:
-    """A root of K = (F^-1 - M)^-1 = L (I - L' M L)^-1 L' with F = L L', (n, C, C)."""
+def root_of_slope(
+    concentration: FloatArray, total: FloatArray, counts_by_logs: FloatArray
+) -> FloatArray:
+    """A root of K = (F^-1 - M)^-1 = L (I - L' M L)^-1 L' with F = L L', (n, C, C).
+
+    ``concentration`` (n, C) may be that of some classes; ``total`` (n,) is that of all.
+    """
     # A single class leaves nothing, which could not be factorised.
-    least = _ALMOST_NOTHING * dirichlet.trigamma(concentration)[:, :, None]
-    fisher = dirichlet.fisher_matrix(concentration)
-    root = np.linalg.cholesky(fisher + least * np.eye(concentration.shape[1]))
+    own = (1.0 + _ALMOST_NOTHING) * dirichlet.trigamma(concentration)
+    fisher = own[:, :, None] * np.eye(concentration.shape[1])
+    root = np.linalg.cholesky(fisher - dirichlet.trigamma(total)[:, None, None])
     values, vectors = np.linalg.eigh(np.swapaxes(root, 1, 2) @ counts_by_logs @ root)
-    gain = 1.0 / np.sqrt(1.0 - np.clip(values, 0.0, _STIFFEST))
+    gain = 1.0 / np.sqrt(1.0 - np.clip(values, 0.0, STIFFEST))
     return np.asarray((root @ vectors) * gain[:, None, :])
 
 
-def _label_by_label(direct: FloatArray, groups: int) -> FloatArray:
-    """(C, C, S), pairs of classes for each label, as matrices over (class, label) or labels."""
+def _label_by_label(direct: FloatArray) -> FloatArray:
+    """(C, C, S), pairs of classes for each label, as a matrix over (class, label), (C S, C S)."""
     n_classes, _, n_labels = direct.shape
-    if groups > 1:
-        return np.asarray(np.einsum("ccs,st->cst", direct, np.eye(n_labels)))
     out = np.einsum("cds,st->csdt", direct, np.eye(n_labels))
-    return np.asarray(out.reshape(1, n_classes * n_labels, -1))
+    return np.asarray(out.reshape(n_classes * n_labels, -1))
 
 
 def widened(covariance: FloatArray, missing: FloatArray) -> FloatArray:
-    """(V^-1 - R)^-1: a covariance V as if nothing was missing, and what is, both (..., K, K)."""
+    """(V^-1 - R)^-1: a covariance V as if nothing was missing, and what is, both (K, K)."""
     root = np.linalg.cholesky(covariance)
-    values, vectors = np.linalg.eigh(np.swapaxes(root, -1, -2) @ missing @ root)
+    values, vectors = np.linalg.eigh(root.T @ missing @ root)
     turned = root @ vectors
-    gain = 1.0 / (1.0 - np.clip(values, 0.0, _STIFFEST))
-    return np.asarray((turned * gain[..., None, :]) @ np.swapaxes(turned, -1, -2))
+    gain = 1.0 / (1.0 - np.clip(values, 0.0, STIFFEST))
+    return np.asarray((turned * gain) @ turned.T)

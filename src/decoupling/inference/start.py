@@ -14,9 +14,9 @@ from decoupling.inference.blocks import Blocks
 from decoupling.inference.class_prior import GammaPosterior, KnownGamma
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.expected_log import Bound, make_method
-from decoupling.inference.method import Method
 from decoupling.inference.rows import Rows
 from decoupling.inference.steps import Problem, State, leap_of
+from decoupling.inference.structure import LabelOwners
 
 # Leaps of Y before T first moves, when a row counts for one observation, and one more for each
 # factor of ten: the more a row counts for, the slower it settles.
@@ -77,8 +77,13 @@ def first_classes(
     stays, rows must not depend on each other, nor does the number of leaps.
     """
     method = make_method(problem.method, transitions, problem.order)
-    gamma = problem.class_prior.mean
-    for _ in blocks.update(partial(_fill, method=method, gamma=gamma)):
+    gamma, mean = problem.class_prior.mean, transitions.mean()
+    owners = LabelOwners.of(mean > 0)
+    shared = mean[:, owners.shared]
+    share = (shared / shared.sum(axis=0)).T  # (S', C): p(class | label) under equal classes
+    sharper = isinstance(method, Bound)
+    fill = partial(_fill, owners=owners, share=share, gamma=gamma, sharper=sharper)
+    for _ in blocks.update(fill):
         pass
     if not isinstance(method, Bound):
         return
@@ -88,13 +93,14 @@ def first_classes(
             break
 
 
-def _fill(rows: Rows, method: Method, gamma: FloatArray) -> None:
+def _fill(
+    rows: Rows, owners: LabelOwners, share: FloatArray, gamma: FloatArray, *, sharper: bool
+) -> None:
     """Put a block of rows where it begins."""
-    mean = method.transitions.mean()
-    share = (mean / mean.sum(axis=0)).T  # (S, C): p(class | label) under equal classes
     weight = rows.weight()
-    counts = weight @ share
-    if isinstance(method, Bound):
+    counts = weight[:, owners.shared] @ share
+    owners.add_owned(counts, weight)
+    if sharper:
         total = dirichlet.row_sum(weight)
         counts = _scaled((counts / total[:, None]) ** 2, total)
     np.add(counts, gamma, out=rows.class_concentration)
@@ -128,9 +134,10 @@ def _rough_step(method: Bound, concentration: FloatArray, weight: FloatArray) ->
     They do not change when the weights of a row are scaled, so psi(Pi_0) is left out.
     """
     class_weights = np.maximum(rough_exp_digamma(concentration), _TINY)
-    ratio = weight / (class_weights @ method.transition_weights)
+    ratio = weight[:, method.owners.shared] / (class_weights @ method.transition_weights)
     counts: FloatArray = ratio @ method.transition_weights.T
     counts *= class_weights
+    method.owners.add_owned(counts, weight)
     return counts
 
 

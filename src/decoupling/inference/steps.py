@@ -311,7 +311,8 @@ def global_step(
     """
     old, prior = state.transitions, problem.transition_prior
     if isinstance(method, CoordinateMethod):
-        state.transitions = old.replace(prior.parameters + statistic)
+        counts = method.transition_matrix(statistic)
+        state.transitions = old.replace(prior.parameters + counts)
         return evaluator(problem, state, blocks)
     target = prior.parameters + old.fisher_solve(statistic)
     direction = np.where(old.known[:, None], 0.0, target - old.parameters)

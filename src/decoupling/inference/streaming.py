@@ -134,7 +134,8 @@ class StreamingInference:
                 max_iter=self.max_iter,
                 tol=_SETTLED,
             )
-            counts = reduce(np.add, blocks.query(partial(_transition_counts, method=method)))
+            packed = reduce(np.add, blocks.query(partial(_transition_counts, method=method)))
+            counts = method.transition_matrix(packed)
             log_sum = class_log_sum(blocks) if self._learns_gamma else np.zeros(len(gamma.mean))
         n_rows = self.n_rows_seen_ + rows.count
         weight = (rows.count / n_rows) ** self.forgetting
@@ -174,6 +175,6 @@ def _check_forgetting(forgetting: object) -> None:
 
 
 def _transition_counts(rows: Rows, method: Bound) -> FloatArray:
-    """Expected counts of transitions of a block, (C, S)."""
+    """Expected counts of transitions of a block, packed."""
     seen = method.rows(dirichlet.expected_log(rows.class_concentration))
     return seen.transition_counts(rows.repeated(rows.weight()))
