@@ -15,6 +15,7 @@ import pytest
 from pyarrow import parquet
 from typer.testing import CliRunner
 
+import decoupling
 from decoupling.cli import COMMANDS, app
 
 RUN = CliRunner()
@@ -325,10 +326,25 @@ def test_demo(tmp_path):
     assert "already" in call("demo", code=2)
 
 
-def test_info():
+def test_info_and_version():
     output = call("info")
     assert "Python" in output
     assert "scikit-learn" in output
+    found = json.loads(call("info", "--json"))
+    assert found["packages"]["decoupling"]
+    assert call("--version") == f"decoupling {decoupling.__version__}\n"
+
+
+def test_json_of_the_other_commands():
+    made = json.loads(call("demo", "--json"))
+    assert made["accuracy_before"] < 0.7 < made["accuracy_after"]
+    assert "demo/report.html" in made["files"]
+    applied = json.loads(call("apply", "demo", "demo/digits.csv", "--json"))
+    assert (applied["rows"], applied["files"]) == (1797, ["classes.csv"])
+    assert applied["guesses"] == {"delimiter": ","}
+    told = json.loads(call("report", "demo", "--out", "again.md", "--json"))
+    assert told["files"] == ["again.md"]
+    assert "look wrong" in told["verdict"]["headline"]
 
 
 def test_the_examples_of_the_help_work():

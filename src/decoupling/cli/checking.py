@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import Any
 
@@ -23,7 +22,7 @@ from decoupling.cli.options import (
     Unlabelled,
     tab,
 )  # fmt: skip
-from decoupling.cli.terminal import console, errors, plainly, shown
+from decoupling.cli.terminal import console, errors, plainly, print_json, shown
 
 
 def check(
@@ -54,7 +53,7 @@ def check(
             table, problem = read_problem(file, settings)
         found = described(table, problem)
         if as_json:
-            print(json.dumps(found | {"warnings": warned}, indent=2, ensure_ascii=False))
+            print_json(found | {"warnings": warned})
             return
         print_problem(found)
         print_warnings(warned)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import shutil
 from collections.abc import Mapping
@@ -31,7 +30,15 @@ from decoupling.cli.options import (
     tab,
 )  # fmt: skip
 from decoupling.cli.progress import fits_shown
-from decoupling.cli.terminal import NOT_CONVERGED, busy, console, plainly, shown, written
+from decoupling.cli.terminal import (
+    NOT_CONVERGED,
+    busy,
+    console,
+    plainly,
+    print_json,
+    shown,
+    written,
+)  # fmt: skip
 
 _WARNED: Final = 1
 _FILES: Final = (
@@ -248,18 +255,14 @@ def write_files(
 def _tell(solved: Any, report: Any, paths: list[Path], *, as_json: bool) -> None:
     content = report.content
     if as_json:
-        print(
-            json.dumps(
-                {
-                    "verdict": content["verdict"],
-                    "transitions": content["transitions"],
-                    "warnings": solved.warnings,
-                    "converged": solved.converged,
-                    "files": [str(path) for path in paths],
-                },
-                indent=2,
-                ensure_ascii=False,
-            )
+        print_json(
+            {
+                "verdict": content["verdict"],
+                "transitions": content["transitions"],
+                "warnings": solved.warnings,
+                "converged": solved.converged,
+                "files": [str(path) for path in paths],
+            }
         )
         return
     verdict = content["verdict"]
@@ -288,6 +291,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("demo"),
     seed: Annotated[int, typer.Option(min=0, help="Of the corruption and the folds.")] = 0,
     force: Force = False,
+    as_json: Json = False,
 ) -> None:
     """Digits with labels made wrong and taken away on purpose, and found again.
 
@@ -306,10 +310,11 @@ def demo(
         given = made.problem.labels
         has = np.array([label is not None for label in given.tolist()])
         right = (given[has] == made.classes[has]).mean()
-        console.print(
-            f"{len(given):,} rows · 10 classes · {NOISE:.0%} of labels wrong on purpose · "
-            f"{MISSING:.0%} taken away"
-        )
+        if not as_json:
+            console.print(
+                f"{len(given):,} rows · 10 classes · {NOISE:.0%} of labels wrong on purpose · "
+                f"{MISSING:.0%} taken away"
+            )
         solved = _solved(made.problem, settings, None, [])
         lower, upper = solved.clf.transition_interval(0.9)
         inside, n_intervals = covered(lower, upper, made.transitions)
@@ -322,9 +327,24 @@ def demo(
             solved, settings, report, "digits", "", out, force=force,
             more={_DIGITS: demo_table(made)},
         )  # fmt: skip
+        found = (solved.clf.transduction_ == made.classes).mean()
+        if as_json:
+            print_json(
+                {
+                    "rows": len(given),
+                    "accuracy_before": float(right),
+                    "accuracy_after": float(found),
+                    "largest_error": float(error),
+                    "intervals": n_intervals,
+                    "intervals_that_hold_the_truth": inside,
+                    "converged": solved.converged,
+                    "warnings": solved.warnings,
+                    "files": [str(path) for path in paths],
+                }
+            )
+            return
         console.print(
-            f"accuracy of the labels {right:.1%}  →  after decoupling "
-            f"{(solved.clf.transduction_ == made.classes).mean():.1%}, on all rows\n"
+            f"accuracy of the labels {right:.1%}  →  after decoupling {found:.1%}, on all rows\n"
             f"largest error of T {error:.3f}, and {inside} of its {n_intervals} 90% intervals hold "
             "the truth"
         )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -59,6 +61,11 @@ def shown(text: str) -> str:
     red \x1b[31m
     """
     return "\n".join(visible(line) for line in text.split("\n"))
+
+
+def print_json(found: dict[str, Any]) -> None:
+    """One JSON object, for machines: nothing else goes to standard output then."""
+    print(json.dumps(found, indent=2, ensure_ascii=False))
 
 
 def written(paths: Iterable[Path]) -> None:
