@@ -270,7 +270,12 @@ def test_exit_codes_json_and_force(tmp_path):
         (["run", "nothing.csv"], "nothing.csv does not exist"),
         (["run", "insects.csv", "--label", "lable"], "Did you mean 'label'"),
         (["run", "insects.csv", "--estimator", "tree"], "estimator must be one of"),
-        (["run", "insects.csv", "--task", "guess"], "task"),
+        (["run", "insects.csv", "--task", "guess"], "--task must be one of auto"),
+        (
+            ["run", "insects.csv", "--task", "supervised"],
+            "The column of labels has 18 unlabelled rows, which a supervised task does not have. "
+            "Use --task semi-supervised.",
+        ),
         (["run", "insects.csv", "--label", "size"], "these are no labels but numbers or names"),
         (["run", "insects.csv", "--label", "who"], "these are no labels but numbers or names"),
         (["run", "insects.csv", "--image", "colour"], "The first image"),

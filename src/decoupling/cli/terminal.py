@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from decoupling._text import visible
+from decoupling.run.wording import in_options
 
 console = Console(highlight=False, soft_wrap=True)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -25,11 +26,11 @@ BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 2, 3, 130
 def plainly(
     interrupted: str = "What is finished is kept: the same command goes on from here.",
 ) -> Iterator[None]:
-    """Errors in one line; what was kept stays, and a second call goes on."""
+    """Errors in one line and in the words of the command line; a second call goes on."""
     try:
         yield
     except (ValueError, OSError, ModuleNotFoundError) as error:
-        errors.print(f"[bold red]Error:[/] {escape(shown(str(error)))}")
+        errors.print(f"[bold red]Error:[/] {escape(shown(in_options(str(error))))}")
         raise typer.Exit(BAD_INPUT) from error
     except (typer.Exit, typer.Abort):
         raise

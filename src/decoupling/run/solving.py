@@ -16,6 +16,7 @@ from decoupling.classifier import DecouplingClassifier
 from decoupling.given_proba import GivenProba
 from decoupling.run.decisions import Decisions
 from decoupling.run.settings import Settings
+from decoupling.run.wording import in_options
 from decoupling.tables.estimators import make_estimator
 from decoupling.tables.problem import Problem, as_label, pose
 from decoupling.tables.reading import Table, TableError, read_table
@@ -71,14 +72,14 @@ class Solved:
 
 @contextmanager
 def collected_warnings() -> Iterator[list[str]]:
-    """Texts of the warnings given inside, each once."""
+    """Texts of the warnings given inside, each once, in the words of the command line."""
     texts: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         # Networks are stopped early on purpose.
         warnings.filterwarnings("ignore", "Stochastic Optimizer: Maximum iterations")
         yield texts
-    texts += dict.fromkeys(str(warning.message) for warning in caught)
+    texts += dict.fromkeys(in_options(str(warning.message)) for warning in caught)
 
 
 def solve(
