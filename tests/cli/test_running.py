@@ -184,8 +184,15 @@ def test_decisions_come_back_as_clean_labels(tmp_path):
         assert found["decided"] == "true"
         assert found["given"] == row["given"], "as it is in the table"
     assert ranked[second["id"]]["p_wrong"] == "0"
+    last = [row["id"] for row in rows_of("twice/labels.csv")[-3:]]
+    assert set(last) == {row["id"] for row in (first, second, third)}, "nothing left to do there"
+    same = [(tmp_path / out / "transitions.csv").read_bytes() for out in ("once", "twice")]
+    assert same[0] == same[1], "how labels came about is not changed by looking at them"
     review = json.loads((tmp_path / "twice" / "report.json").read_text())["review"]["rows"]
-    assert not {row["row"] for row in review[:10]} & {first["id"], second["id"]}
+    assert not {row["row"] for row in review} & {first["id"], second["id"], third["id"]}
+    call("report", "twice", "--out", "again.json")
+    again = json.loads((tmp_path / "again.json").read_text())["review"]["rows"]
+    assert [row["row"] for row in again] == [row["row"] for row in review]
     assert "A person has decided" in call("explain", second["id"], "twice")
     # The decisions are kept with the run, so that it can be done again.
     call("run", "insects.csv", "--config", "twice/run.toml", "--out", "thrice")
@@ -200,7 +207,7 @@ def test_decisions_come_back_as_clean_labels(tmp_path):
         ("i999,ant,accept,bee", "'i999' is no row"),
         ("i1,{},perhaps,bee", "decision must be one of accept, reject, change"),
         ("i1,{},change,", "no class is given"),
-        ("i1,{},change,wasp", "name classes that no label has: wasp"),
+        ("i1,{},change,wasp", "--decisions has unknown labels in 1 row: 'wasp' (1)"),
         ("i1,wasp,accept,bee", "Are these decisions of another table?"),
     ],
 )
@@ -214,6 +221,37 @@ def test_decisions_that_cannot_be(tmp_path, line, message):
     )
     assert message in output
     assert not (tmp_path / "insects_labels").exists()
+    options = ("--id", "who", "--decisions", "decisions.csv")
+    assert message in call("check", "insects.csv", *options, code=2), "before anything is fitted"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--task", "positive-unlabelled"], "has a single label"),
+        (["--estimator", "tree"], "--estimator must be one of"),
+        (["--estimator", "nothing:here"], "cannot be had"),
+        (["--labelled", "1"], "No class can get the label unlabelled"),
+        (["--image", "colour"], "The first image"),
+        (["--decisions", "nothing.csv"], "nothing.csv does not exist"),
+        (["--label-proba", "who"], "1 columns whose names begin with 'who'"),
+    ],
+)
+def test_check_refuses_what_run_refuses(options, message):
+    write_table()
+    for command in ("check", "run"):
+        assert message in call(command, "insects.csv", "--id", "size", *options, code=2)
+
+
+def test_check_says_what_would_be_solved(tmp_path):
+    write_table(names=("", "bee"), wrong=0)
+    (tmp_path / "decisions.csv").write_text("row,given,decision,class\ni0,,accept,ant\n")
+    options = ("--id", "who", "--negative", "ant", "--decisions", "decisions.csv")
+    output = call("check", "insects.csv", *options)
+    assert "task: positive-unlabelled" in output
+    assert "decided: 1" in output
+    found = json.loads(call("check", "insects.csv", *options, "--json"))
+    assert (found["task"], found["decided"]) == ("positive-unlabelled", 1)
 
 
 def test_probabilities_from_elsewhere(tmp_path):

@@ -11,14 +11,22 @@ from decoupling._text import name_text
 from decoupling.cli.options import (
     NOTHING_WRITTEN,
     Decimal,
+    DecisionsFile,
     Delimiter,
     Encoding,
+    Estimator,
     Exclude,
     File,
+    Folds,
     Id,
+    Image,
     Json,
     Label,
+    Labelled,
     LabelProba,
+    Negative,
+    Noise,
+    Task,
     Unlabelled,
     tab,
 )  # fmt: skip
@@ -28,10 +36,18 @@ from decoupling.cli.terminal import console, errors, plainly, print_json, shown
 def check(
     file: File,
     label: Label = None,
+    task: Task = "auto",
+    estimator: Estimator = "logistic",
     id: Id = None,
     exclude: Exclude = None,
     unlabelled: Unlabelled = None,
+    negative: Negative = "negative",
+    noise: Noise = None,
+    labelled: Labelled = None,
     label_proba: LabelProba = None,
+    image: Image = None,
+    decisions: DecisionsFile = None,
+    folds: Folds = 5,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     decimal: Decimal = None,
@@ -39,23 +55,33 @@ def check(
 ) -> None:
     """Say what is in a file and what would be made of it; change nothing.
 
+    With the options of a run, what passes is refused there only if the fit itself fails.
+
     decoupling check demo/digits.csv
     """
     from decoupling.run.settings import Settings
-    from decoupling.run.solving import collected_warnings, read_problem
+    from decoupling.run.solving import collected_warnings, read_problem, rehearse
 
     settings = Settings(
         label=label, id=id, exclude=tuple(exclude or ()), unlabelled=unlabelled,
-        label_proba=label_proba, delimiter=tab(delimiter), encoding=encoding, decimal=decimal,
+        label_proba=label_proba, image=image, task=task, negative=negative, noise=noise,
+        labelled=labelled, estimator=estimator, folds=folds, delimiter=tab(delimiter),
+        encoding=encoding, decimal=decimal, decisions=None if decisions is None else str(decisions),
     )  # fmt: skip
     with plainly(NOTHING_WRITTEN):
         with collected_warnings() as warned:
-            table, problem = read_problem(file, settings)
-        found = described(table, problem)
+            table, problem, decided = read_problem(file, settings)
+            name = rehearse(problem, settings, decided).name
+        found = described(table, problem) | {"task": name}
+        if decided is not None:
+            found["decided"] = int(decided.rows.sum())
         if as_json:
             print_json(found | {"warnings": warned})
             return
         print_problem(found)
+        console.print(f"  task: {name}")
+        if decided is not None:
+            console.print(f"  decided: {found['decided']:,}")
         print_warnings(warned)
         console.print("This file can be run. Nothing was written.")
 

@@ -134,7 +134,7 @@ def report(
         content = report_content(
             clf, row_names=about.get("row_names"), title=kept.get("title"),
             data_hash=kept.get("data"), n_review=review, warnings=about.get("warnings", ()),
-            commands=kept.get("commands", ()),
+            commands=kept.get("commands", ()), decided=about.get("decided", ()),
         )  # fmt: skip
         path = Report(content).save(out)
         if as_json:

@@ -28,6 +28,24 @@ Task = Annotated[
         "noisy, class-conditional-noise or complementary."
     ),
 ]
+Estimator = Annotated[str, typer.Option(help="logistic, forest, boosting, mlp, or module:object.")]
+Negative = Annotated[
+    str, typer.Option(help="Class that is never labelled, in positive-unlabelled tasks.")
+]
+Noise = Annotated[
+    float | None, typer.Option(min=0, max=1, help="Share of wrong labels, if it is known.")
+]
+Labelled = Annotated[
+    float | None, typer.Option(min=0, max=1, help="Share of rows with a label, by class.")
+]
+Image = Annotated[
+    str | None, typer.Option(help="Column of images or of their paths, shown in the report.")
+]
+DecisionsFile = Annotated[
+    Path | None,
+    typer.Option("--decisions", help="decisions.csv from the report: classes that are known."),
+]
+Folds = Annotated[int, typer.Option(min=2, help="Folds of the cross-fitting.")]
 Delimiter = Annotated[str | None, typer.Option(help="Between cells; guessed if left out.")]
 Encoding = Annotated[str | None, typer.Option(help="Of the text; guessed if left out.")]
 Decimal = Annotated[str | None, typer.Option(help="Decimal point or comma; guessed if left out.")]

@@ -15,15 +15,22 @@ from decoupling.cli.checking import described, print_problem, print_warnings
 from decoupling.cli.options import (
     NOTHING_WRITTEN,
     Decimal,
+    DecisionsFile,
     Delimiter,
     Encoding,
+    Estimator,
     Exclude,
     File,
+    Folds,
     Force,
     Id,
+    Image,
     Json,
     Label,
+    Labelled,
     LabelProba,
+    Negative,
+    Noise,
     RawCsv,
     Task,
     Unlabelled,
@@ -56,29 +63,17 @@ def run(
     label: Label = None,
     task: Task = "auto",
     out: Annotated[Path | None, typer.Option(help="Folder to write to; NAME_labels.")] = None,
-    estimator: Annotated[
-        str, typer.Option(help="logistic, forest, boosting, mlp, or module:object.")
-    ] = "logistic",
+    estimator: Estimator = "logistic",
     id: Id = None,
     exclude: Exclude = None,
     unlabelled: Unlabelled = None,
-    negative: Annotated[
-        str, typer.Option(help="Class that is never labelled, in positive-unlabelled tasks.")
-    ] = "negative",
-    noise: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Share of wrong labels, if it is known.")
-    ] = None,
-    labelled: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Share of rows with a label, by class.")
-    ] = None,
+    negative: Negative = "negative",
+    noise: Noise = None,
+    labelled: Labelled = None,
     label_proba: LabelProba = None,
-    image: Annotated[
-        str | None, typer.Option(help="Column of images or of their paths, shown in the report.")
-    ] = None,
-    decisions: Annotated[
-        Path | None, typer.Option(help="decisions.csv from the report: labels that are right.")
-    ] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-fitting.")] = 5,
+    image: Image = None,
+    decisions: DecisionsFile = None,
+    folds: Folds = 5,
     rounds: Annotated[int, typer.Option(min=0, help="Rounds of retraining; 0 is the paper.")] = 5,
     seed: Annotated[int, typer.Option(min=0, help="Deals rows to folds.")] = 0,
     delimiter: Delimiter = None,
@@ -156,13 +151,10 @@ def _names(settings: Any) -> list[str]:
 
 
 def _solve_file(file: Path, settings: Any, *, quiet: bool) -> Any:
-    from decoupling.run.decisions import read_decisions
     from decoupling.run.solving import collected_warnings, read_problem
 
     with collected_warnings() as warned, busy(f"reading {file.name}"):
-        table, problem = read_problem(file, settings)
-        path = settings.decisions
-        decided = None if path is None else read_decisions(Path(path), problem)
+        table, problem, decided = read_problem(file, settings)
     if not quiet:
         print_problem(described(table, problem))
     del table
@@ -202,6 +194,7 @@ def report_of(
         report_content(
             solved.clf, row_names=solved.problem.row_names, title=title, settings=given,
             data_hash=digest, warnings=solved.warnings, commands=[command],
+            decided=solved.decided,
             **({"thumbnails": solved.problem.images} | more),
         )
     )  # fmt: skip

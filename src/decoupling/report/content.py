@@ -71,6 +71,7 @@ def report_content(
     thumbnails: Sequence[Any] | None = None,
     true_classes: Any = None,
     commands: Sequence[str] = (),
+    decided: Sequence[int] = (),
 ) -> dict[str, Any]:
     """All that the report says, as a dictionary that JSON can hold.
 
@@ -106,6 +107,8 @@ def report_content(
         True classes, missing where they are not known, to score the answer with.
     commands : sequence of str
         Commands that make this report, to be copied; by default the call in Python.
+    decided : sequence of int
+        Rows whose class somebody has decided on: there is nothing left to review in them.
 
     Returns
     -------
@@ -146,7 +149,7 @@ def report_content(
         "numbers": _numbers(facts, finding),
         "transitions": _transitions(facts),
         "classes": _classes(facts),
-        "review": review_of(facts, row_names, thumbnails, n_review, data_hash),
+        "review": review_of(facts, row_names, thumbnails, n_review, data_hash, decided),
         "changes": changes_of(facts, before, true_classes),
         "diagnostics": {
             "elbo": [float(f"{value:.8g}") for value in facts.trace.elbo],

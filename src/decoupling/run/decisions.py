@@ -20,6 +20,9 @@ _DECISIONS: Final = ("accept", "reject", "change")
 class Decisions:
     """Classes that people have decided on.
 
+    They are known classes of these rows, and no labels: see ``known_classes`` in
+    `DecouplingClassifier.fit`.
+
     Attributes
     ----------
     rows : bool array (N,)

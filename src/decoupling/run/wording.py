@@ -57,7 +57,7 @@ _PHRASES: Final = (
 _GIVEN: Final = re.compile(rf"(?<![\w-])({_NAME})=(?:\.\.\.|([\"'])(.*?)\2|([-\w.]*\w)(?![\w(])|)")
 # An argument as the subject of a sentence.
 _SUBJECT: Final = re.compile(
-    rf"(?<![\w-])({_NAME})(?=:| must\b| '[^']*' (?:is|cannot|names)\b| has classes\b| needs\b)"
+    rf"(?<![\w-])({_NAME})(?=:| must\b| '[^']*' (?:is|cannot|names)\b| has\b| needs\b)"
 )
 
 

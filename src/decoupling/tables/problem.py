@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from decoupling._typing import AnyArray, FloatArray
+from decoupling._validation import check_label_proba
 from decoupling.tables.features import (
     Feature,
     LeftOut,
@@ -263,9 +264,24 @@ def _label_proba(
             f"{table.name} has no column of p(label | x) for the labels "
             f"{', '.join(map(repr, without))}: expected {prefix}{without[0]} and so on."
         )
+    _refuse_unseen(table, labels, dict(zip(names, columns, strict=True)))
     order = sorted(range(len(columns)), key=lambda k: names[k] is not None)
     columns = [columns[k] for k in order]
-    return proba_array(table, columns), tuple(names[k] for k in order), tuple(columns)
+    proba = proba_array(table, columns)
+    check_label_proba(proba)
+    return proba, tuple(names[k] for k in order), tuple(columns)
+
+
+def _refuse_unseen(table: Table, labels: AnyArray, columns: dict[Any, str]) -> None:
+    """An error if p(label | x) is given of a label that no row has."""
+    seen = set(labels.tolist())
+    unseen = [column for name, column in columns.items() if name not in seen]
+    if unseen:
+        raise TableError(
+            f"{table.name}: p(label | x) is given in {', '.join(map(repr, unseen))}, and no row "
+            "has such a label. Leave these columns out with --exclude, and divide the others by "
+            "their sum."
+        )
 
 
 def proba_array(table: Table, columns: Sequence[str]) -> FloatArray:
