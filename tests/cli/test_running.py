@@ -1,6 +1,7 @@
 """check, run, apply, report, explain, demo and info, from the outside."""
 
 import csv
+import gzip
 import json
 import os
 import shlex
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from pyarrow import parquet
 from typer.testing import CliRunner
 
 import decoupling
+from decoupling import infer
 from decoupling.cli import COMMANDS, app
 
 RUN = CliRunner()
@@ -300,6 +303,35 @@ def test_exit_codes_json_and_force(tmp_path):
     (tmp_path / "leaky.csv").write_text("\n".join([leaky[0], *clean]) + "\n")
     output = call("run", "leaky.csv", "--label", "label", *QUICK, "--strict", code=1)
     assert "Column 'leak' alone tells the label" in output
+
+
+def test_not_converged(monkeypatch):
+    monkeypatch.setattr("decoupling.classifier.infer", partial(infer, max_iter=1))
+    write_table()
+    output = call("run", "insects.csv", *QUICK, "--out", "out", "--strict", code=3)
+    assert "Stopped after 1 iterations, not converged" in output
+    assert "wrote out/report.html" in output, "what there is may still be of use"
+    found = json.loads(call("run", "insects.csv", *QUICK, "--out", "again", "--json", code=3))
+    assert found["converged"] is False
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [
+        ("a.train.csv", "a.train_labels"),
+        ("a.test.csv", "a.test_labels"),
+        ("b.csv.gz", "b_labels"),
+        ("c.TSV", "c_labels"),
+        ("d.2024", "d.2024_labels"),
+        ("e", "e_labels"),
+    ],
+)
+def test_a_folder_of_its_own_for_each_table(tmp_path, name, folder):
+    write_table()
+    content = (tmp_path / "insects.csv").read_bytes()
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    found = json.loads(call("run", name, "--rounds", 0, "--folds", 2, "--json"))
+    assert f"{folder}/report.html" in found["files"]
 
 
 @pytest.mark.parametrize(

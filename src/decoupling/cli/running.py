@@ -53,6 +53,8 @@ _FILES: Final = (
     "model.decoupling", "run.toml",
 )  # fmt: skip
 _DECISIONS: Final = "decisions.csv"
+# What the name of a table ends in; anything else is part of the name.
+_ENDINGS: Final = (".csv", ".tsv", ".tab", ".txt", ".parquet", ".pq")
 # The table of the demonstration.
 _DIGITS: Final = "digits.csv"
 
@@ -111,7 +113,7 @@ def run(
             settings, expected = read_settings(config)
         if settings.format not in ("parquet", "csv"):
             raise ValueError(f"--format must be parquet or csv; got {settings.format!r}.")
-        out = out or file.with_name(f"{file.name.split('.')[0]}_labels")
+        out = out or _folder_for(file)
         inputs = [file, *(Path(path) for path in (config, settings.decisions) if path is not None)]
         refuse_existing(out, _names(settings), force=force, inputs=inputs)
         solved = _solve_file(file, settings, quiet=as_json)
@@ -129,6 +131,14 @@ def run(
         solved.warnings.extend(warned)
         _tell(solved, report, paths, as_json=as_json)
     _leave(solved, strict)
+
+
+def _folder_for(file: Path) -> Path:
+    """Where the files of a run go if nothing is said: beside the table, by its name."""
+    name = file.name.removesuffix(".gz")
+    ending = Path(name).suffix
+    name = name.removesuffix(ending) if ending.lower() in _ENDINGS else name
+    return file.with_name(f"{name}_labels")
 
 
 def _refuse_options(ctx: typer.Context) -> None:
