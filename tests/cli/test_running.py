@@ -102,6 +102,26 @@ def test_run_writes_all_files(tmp_path):
     assert settings["settings"]["label"] == "label"
 
 
+def test_kinds_of_columns_can_be_said(tmp_path):
+    write_table()
+    text = (tmp_path / "insects.csv").read_text()
+    lines = [line.split(",") for line in text.splitlines()]
+    for line in lines[1:]:
+        line[1] += "%"
+    text = "\n".join(",".join(line) for line in lines) + "\n"
+    (tmp_path / "insects.csv").write_text(text)
+    output = call("check", "insects.csv", "--id", "who")
+    assert "left out: size, since 120 of its 120 cells look like numbers" in output
+    options = ("--numeric", "size", "--categorical", "who", "--exclude", "colour")
+    assert "features: 1 categories, 1 numbers" in call("check", "insects.csv", *options)
+    options = ("--id", "who", "--numeric", "size", *QUICK)
+    call("run", "insects.csv", *options, "--out", "once")
+    assert "--numeric size" in (tmp_path / "once" / "report.md").read_text()
+    call("run", "insects.csv", "--config", "once/run.toml", "--out", "twice")
+    call("apply", "twice", "insects.csv")
+    assert np.mean([row["class"] for row in rows_of("classes.csv")] == CLASSES) > 0.9
+
+
 def test_the_same_again_from_run_toml(tmp_path):
     write_table()
     call("run", "insects.csv", "--id", "who", *QUICK, "--out", "once")

@@ -10,6 +10,7 @@ from rich.markup import escape
 from decoupling._text import name_text
 from decoupling.cli.options import (
     NOTHING_WRITTEN,
+    Categorical,
     Decimal,
     DecisionsFile,
     Delimiter,
@@ -26,6 +27,7 @@ from decoupling.cli.options import (
     LabelProba,
     Negative,
     Noise,
+    Numeric,
     Task,
     Unlabelled,
     tab,
@@ -40,6 +42,8 @@ def check(
     estimator: Estimator = "logistic",
     id: Id = None,
     exclude: Exclude = None,
+    categorical: Categorical = None,
+    numeric: Numeric = None,
     unlabelled: Unlabelled = None,
     negative: Negative = "negative",
     noise: Noise = None,
@@ -63,7 +67,9 @@ def check(
     from decoupling.run.solving import collected_warnings, read_problem, rehearse
 
     settings = Settings(
-        label=label, id=id, exclude=tuple(exclude or ()), unlabelled=unlabelled,
+        label=label, id=id, exclude=tuple(exclude or ()),
+        categorical=tuple(categorical or ()), numeric=tuple(numeric or ()),
+        unlabelled=unlabelled,
         label_proba=label_proba, image=image, task=task, negative=negative, noise=noise,
         labelled=labelled, estimator=estimator, folds=folds, delimiter=tab(delimiter),
         encoding=encoding, decimal=decimal, decisions=None if decisions is None else str(decisions),

@@ -14,6 +14,16 @@ Model = Annotated[Path, typer.Argument(help="model.decoupling of a run, or its f
 Label = Annotated[str | None, typer.Option(help="Column of the labels; guessed if left out.")]
 Id = Annotated[str | None, typer.Option(help="Column that names the rows; it is no feature.")]
 Exclude = Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(help="Column of categories, though of numbers by its looks; may be repeated."),
+]
+Numeric = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column of numbers, though written like 1,234.50, 12% or $3; may be repeated."
+    ),
+]
 Unlabelled = Annotated[
     str | None, typer.Option(help="Value that means unlabelled, besides an empty cell.")
 ]

@@ -14,6 +14,7 @@ import typer
 from decoupling.cli.checking import described, print_problem, print_warnings
 from decoupling.cli.options import (
     NOTHING_WRITTEN,
+    Categorical,
     Decimal,
     DecisionsFile,
     Delimiter,
@@ -31,6 +32,7 @@ from decoupling.cli.options import (
     LabelProba,
     Negative,
     Noise,
+    Numeric,
     RawCsv,
     Task,
     Unlabelled,
@@ -68,6 +70,8 @@ def run(
     estimator: Estimator = "logistic",
     id: Id = None,
     exclude: Exclude = None,
+    categorical: Categorical = None,
+    numeric: Numeric = None,
     unlabelled: Unlabelled = None,
     negative: Negative = "negative",
     noise: Noise = None,
@@ -102,7 +106,9 @@ def run(
 
     with plainly(NOTHING_WRITTEN):
         settings, expected = Settings(
-            label=label, id=id, exclude=tuple(exclude or ()), unlabelled=unlabelled,
+            label=label, id=id, exclude=tuple(exclude or ()),
+            categorical=tuple(categorical or ()), numeric=tuple(numeric or ()),
+            unlabelled=unlabelled,
             label_proba=label_proba, image=image, task=task, negative=negative, noise=noise,
             labelled=labelled, estimator=estimator, folds=folds, rounds=rounds, seed=seed,
             delimiter=tab(delimiter), encoding=encoding, decimal=decimal,

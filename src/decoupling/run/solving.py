@@ -36,6 +36,8 @@ def read_problem(path: Path, settings: Settings) -> tuple[Table, Problem, Decisi
         label=settings.label,
         id_column=settings.id,
         exclude=settings.exclude,
+        categorical=settings.categorical,
+        numeric=settings.numeric,
         unlabelled=settings.unlabelled,
         label_proba=settings.label_proba,
         image=settings.image,

@@ -83,6 +83,8 @@ def pose(
     label_proba: str | None = None,
     image: str | None = None,
     folder: Path = Path(),
+    categorical: Sequence[str] = (),
+    numeric: Sequence[str] = (),
 ) -> Problem:
     """Find labels, features and names of rows in a table.
 
@@ -103,16 +105,19 @@ def pose(
         "unlabelled" for p(unlabelled | x). There are no features then.
     image : str, optional
         Column of images, or of the paths of their files, which begin at ``folder``.
+    categorical, numeric : sequence of str
+        Features that are categories, or numbers, whatever their cells look like.
     """
     guesses = dict(table.guesses)
     others = [*exclude, *(name for name in (id_column, image) if name is not None)]
-    for name in others:
+    for name in (*others, *categorical, *numeric):
         table.column(name)  # a name that is not there is a mistake
     if label is None:
         label = _guess_label(table, others, label_proba)
         guesses["label column"] = label
     if label in others:
         raise TableError(f"The column {label!r} cannot be that of the labels and another one too.")
+    _refuse_twice([label, *others], categorical, numeric)
     labels = _labels(table, label, unlabelled, guesses)
     row_names = None if id_column is None else _row_names(table, id_column)
     images = None if image is None else ImageColumn(table.column(image), folder)
@@ -123,7 +128,9 @@ def pose(
     if label_proba is not None:
         X, names, columns = _label_proba(table, label_proba, labels, [label, *others])
         return Problem(X=X, features=(), label_names=names, proba_columns=columns, **common)
-    features, left_out = find_features(table, [label, *others])
+    features, left_out = find_features(
+        table, [label, *others], categorical=categorical, numeric=numeric
+    )
     if not features:
         reasons = "; ".join(f"{column.name}: {column.reason}" for column in left_out)
         raise TableError(
@@ -132,6 +139,17 @@ def pose(
     X = feature_array(table, features)
     warn_of_leaks(X, features, labels.tolist())
     return Problem(X=X, features=features, left_out=left_out, **common)
+
+
+def _refuse_twice(others: Sequence[str], *declared: Sequence[str]) -> None:
+    """An error if a column is said to be a feature and something else, or both kinds of one."""
+    named = Counter(name for names in (others, *declared) for name in set(names))
+    twice = [name for names in declared for name in names if named[name] > 1]
+    if twice:
+        raise TableError(
+            f"The column {twice[0]!r} is said to be two things at once: a feature is either "
+            "--categorical or --numeric, and the column of labels or ids is none."
+        )
 
 
 def _row_names(table: Table, name: str) -> list[str]:
