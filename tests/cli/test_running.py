@@ -11,6 +11,7 @@ import sys
 import time
 import tomllib
 from functools import partial
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -100,6 +101,26 @@ def test_run_writes_all_files(tmp_path):
     settings = tomllib.loads((folder / "run.toml").read_text())
     assert settings["settings"]["id"] == "who"
     assert settings["settings"]["label"] == "label"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes")
+def test_pipes(tmp_path):
+    write_table()
+    content = (tmp_path / "insects.csv").read_bytes()
+    assert "stdin: 120 rows" in RUN.invoke(app, ["check", "-"], input=content).output
+    found = RUN.invoke(app, ["run", "-", "--id", "who", *map(str, QUICK), "--json"], input=content)
+    assert "stdin_labels/report.html" in json.loads(found.output)["files"]
+    call("run", "insects.csv", "--id", "who", *QUICK)
+    for name in ("labels.csv", "probabilities.parquet"):
+        assert (tmp_path / "stdin_labels" / name).read_bytes() == (
+            tmp_path / "insects_labels" / name
+        ).read_bytes()
+    os.mkfifo("pipe")
+    writer = Thread(target=(tmp_path / "pipe").write_bytes, args=(content,))
+    writer.start()
+    assert json.loads(call("apply", "stdin_labels", "pipe", "--json"))["rows"] == 120
+    writer.join()
+    assert "is empty" in RUN.invoke(app, ["check", "-"], input=b"").output
 
 
 def test_kinds_of_columns_can_be_said(tmp_path):

@@ -32,6 +32,7 @@ from decoupling.cli.options import (
     Unlabelled,
     tab,
 )  # fmt: skip
+from decoupling.cli.pipes import as_file, beside
 from decoupling.cli.terminal import console, errors, plainly, print_json, shown
 
 
@@ -75,8 +76,8 @@ def check(
         encoding=encoding, decimal=decimal, decisions=None if decisions is None else str(decisions),
     )  # fmt: skip
     with plainly(NOTHING_WRITTEN):
-        with collected_warnings() as warned:
-            table, problem, decided = read_problem(file, settings)
+        with collected_warnings() as warned, as_file(file) as path:
+            table, problem, decided = read_problem(path, settings, beside(file))
             name = rehearse(problem, settings, decided).name
         found = described(table, problem) | {"task": name}
         if decided is not None:

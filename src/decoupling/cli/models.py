@@ -24,6 +24,7 @@ from decoupling.cli.options import (
     RawCsv,
     tab,
 )  # fmt: skip
+from decoupling.cli.pipes import as_file
 from decoupling.cli.terminal import console, plainly, print_json, shown, written
 
 _PACKAGES: Final = (
@@ -63,8 +64,8 @@ def apply(
             raise TableError(f"--out must end in .csv or .parquet; got {out.name!r}.")
         refuse_existing(out.parent, [out.name], force=force, inputs=[file, model])
         clf, about = _loaded(model, classifiers=True, trust=trust)
-        with collected_warnings() as warned:
-            table = read_table(file, delimiter=tab(delimiter), encoding=encoding, decimal=decimal)
+        with collected_warnings() as warned, as_file(file) as path:
+            table = read_table(path, delimiter=tab(delimiter), encoding=encoding, decimal=decimal)
             columns = class_columns(clf, new_rows(table, about), table, about.get("id"))
         with written_whole(out) as part:
             if out.suffix == ".csv":

@@ -9,7 +9,10 @@ import typer
 
 NOTHING_WRITTEN: Final = "Nothing was written."
 
-File = Annotated[Path, typer.Argument(help="CSV, TSV or Parquet, also compressed with gzip.")]
+File = Annotated[
+    Path,
+    typer.Argument(help="CSV, TSV or Parquet, also compressed with gzip; - is standard input."),
+]
 Model = Annotated[Path, typer.Argument(help="model.decoupling of a run, or its folder.")]
 Label = Annotated[str | None, typer.Option(help="Column of the labels; guessed if left out.")]
 Id = Annotated[str | None, typer.Option(help="Column that names the rows; it is no feature.")]

@@ -38,6 +38,7 @@ from decoupling.cli.options import (
     Unlabelled,
     tab,
 )  # fmt: skip
+from decoupling.cli.pipes import as_file, beside
 from decoupling.cli.progress import fits_shown
 from decoupling.cli.terminal import (
     NOT_CONVERGED,
@@ -122,10 +123,11 @@ def run(
         out = out or _folder_for(file)
         inputs = [file, *(Path(path) for path in (config, settings.decisions) if path is not None)]
         refuse_existing(out, _names(settings), force=force, inputs=inputs)
-        solved = _solve_file(file, settings, quiet=as_json)
+        with as_file(file) as path:
+            solved = _solve_file(path, settings, beside(file), quiet=as_json)
+            digest = file_digest(path)
         decided = settings.decisions
         settings = replace(settings, label=solved.problem.label, decisions=decided and _DECISIONS)
-        digest = file_digest(file)
         if expected not in (None, digest):
             solved.warnings.append(f"{file.name} is not the file that {config} was written for.")
         with collected_warnings() as warned:
@@ -141,10 +143,10 @@ def run(
 
 def _folder_for(file: Path) -> Path:
     """Where the files of a run go if nothing is said: beside the table, by its name."""
-    name = file.name.removesuffix(".gz")
+    name = file.name.removesuffix(".gz") if file.is_file() else "stdin"
     ending = Path(name).suffix
     name = name.removesuffix(ending) if ending.lower() in _ENDINGS else name
-    return file.with_name(f"{name}_labels")
+    return beside(file) / f"{name}_labels"
 
 
 def _refuse_options(ctx: typer.Context) -> None:
@@ -166,11 +168,11 @@ def _names(settings: Any) -> list[str]:
     return [f"probabilities.{settings.format}", *_FILES, *decided]
 
 
-def _solve_file(file: Path, settings: Any, *, quiet: bool) -> Any:
+def _solve_file(file: Path, settings: Any, folder: Path, *, quiet: bool) -> Any:
     from decoupling.run.solving import collected_warnings, read_problem
 
     with collected_warnings() as warned, busy(f"reading {file.name}"):
-        table, problem, decided = read_problem(file, settings)
+        table, problem, decided = read_problem(file, settings, folder)
     if not quiet:
         print_problem(described(table, problem))
     del table

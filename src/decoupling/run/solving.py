@@ -23,8 +23,13 @@ from decoupling.tables.reading import Table, read_table
 from decoupling.transitions.tasks import Task
 
 
-def read_problem(path: Path, settings: Settings) -> tuple[Table, Problem, Decisions | None]:
-    """Read a file and find labels and features in it; and what people have decided, if any."""
+def read_problem(
+    path: Path, settings: Settings, folder: Path
+) -> tuple[Table, Problem, Decisions | None]:
+    """Read a file and find labels and features in it; and what people have decided, if any.
+
+    Paths of images begin at ``folder``.
+    """
     table = read_table(
         path,
         delimiter=settings.delimiter,
@@ -41,7 +46,7 @@ def read_problem(path: Path, settings: Settings) -> tuple[Table, Problem, Decisi
         unlabelled=settings.unlabelled,
         label_proba=settings.label_proba,
         image=settings.image,
-        folder=path.parent,
+        folder=folder,
     )
     decisions = settings.decisions
     return table, problem, None if decisions is None else read_decisions(Path(decisions), problem)
