@@ -315,6 +315,21 @@ def test_probabilities_from_elsewhere(tmp_path):
     assert len(rows_of("classes.csv")) == 300
 
 
+def test_names_as_long_as_books(tmp_path):
+    write_table(names=("ant" * 50_000, "bee" * 50_000))
+    call("run", "insects.csv", "--id", "who", *QUICK, "--out", "once")
+    for name in ("report.html", "report.json", "report.md"):
+        assert (tmp_path / "once" / name).stat().st_size < 500_000
+    (row, *_) = json.loads((tmp_path / "once" / "report.json").read_text())["review"]["rows"]
+    with open("decisions.csv", "w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(["row", "given", "decision", "class"])
+        out.writerow([row["row"], row["given"], "accept", row["suggested"]])
+    output = call("check", "insects.csv", "--id", "who", "--decisions", "decisions.csv")
+    assert "decided: 1" in output
+    assert len(output) < 1000
+
+
 def test_decisions_for_the_class_that_is_never_labelled():
     write_table(names=("", "bee"), wrong=0)
     options = ("--task", "positive-unlabelled", "--negative", "ant", "--id", "who", *QUICK)

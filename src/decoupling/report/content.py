@@ -1,6 +1,7 @@
 """A fitted classifier as a dictionary that JSON can hold: all that the report says.
 
-The schema, number 1. Names of classes, labels and rows are strings, and None is unlabelled.
+The schema, number 1. Names of classes, labels and rows are strings, and None is unlabelled; those
+of more than 200 letters are cut, and end in a part of their SHA-256, so that they stay distinct.
 Probabilities and shares are from 0 to 1, and intervals hold 90%.
 
 ================  ================================================================================
@@ -10,7 +11,8 @@ Probabilities and shares are from 0 to 1, and intervals hold 90%.
 ``verdict``       ``headline``, ``sentences``; ``trust`` with ``light``, ``words`` and
                   ``reasons``; ``finding``, the numbers behind the words.
 ``numbers``       Key numbers: ``name``, ``value`` as text, ``note``.
-``transitions``   ``classes``, ``labels``; ``mean``, ``lower``, ``upper``, a list per class;
+``transitions``   ``classes``, ``labels``; ``mean``, ``lower``, ``upper`` and ``possible``, a list
+                  per class, or None where there are more than 30 classes;
                   ``own``, the column of each class's own label or None; ``worst``, the commonest
                   wrong pairs with the rows that are expected of them.
 ``classes``       Per class: shares ``expected``, ``among_labels``, ``estimated`` (``lower``,
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
     from decoupling.classifier import DecouplingClassifier
 
 SCHEMA: Final = 1
+# More classes than this are told of by their worst pairs alone.
+FOLDED: Final = 30
 # Wrong pairs of class and label that are listed.
 WORST: Final = 10
 # Digits of probabilities.
@@ -206,14 +210,15 @@ def _transitions(facts: Facts) -> dict[str, Any]:
     counts = np.where(facts.wrong_pairs(), facts.expected_counts(), 0.0)
     order = np.argsort(-counts, axis=None, kind="stable")[:WORST]
     cells = [(int(c), int(s)) for c, s in zip(*np.unravel_index(order, counts.shape), strict=True)]
+    whole = len(facts.classes) <= FOLDED
     return {
         "classes": [plain(name) for name in facts.classes],
         "labels": [plain(name) for name in facts.labels],
         "own": [None if s < 0 else int(s) for s in facts.task.own],
-        "possible": facts.task.mask.tolist(),
-        "mean": facts.transitions.tolist(),
-        "lower": facts.lower.tolist(),
-        "upper": facts.upper.tolist(),
+        "possible": facts.task.mask.tolist() if whole else None,
+        "mean": facts.transitions.tolist() if whole else None,
+        "lower": facts.lower.tolist() if whole else None,
+        "upper": facts.upper.tolist() if whole else None,
         "worst": [
             {
                 "class": plain(facts.classes[c]),

@@ -66,7 +66,7 @@ def _entry(
     best = np.argsort(-proba, kind="stable")[:NAMED]
     image = None if thumbnails is None else thumbnails[i]
     return {
-        "row": names[i],
+        "row": plain(names[i]),
         "given": plain(facts.labels[facts.codes[i]]),
         "suggested": plain(facts.classes[best[0]]),
         "score": float(scores[i]),

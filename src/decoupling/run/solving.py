@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from decoupling.tables.estimators import make_estimator
 from decoupling.tables.problem import Problem, as_label, pose
 from decoupling.tables.reading import Table, read_table
 from decoupling.transitions.tasks import Task
+
+# Letters of a warning.
+_LONGEST: Final = 1000
 
 
 def read_problem(
@@ -93,7 +96,12 @@ def collected_warnings() -> Iterator[list[str]]:
         # Networks are stopped early on purpose.
         warnings.filterwarnings("ignore", "Stochastic Optimizer: Maximum iterations")
         yield texts
-    texts += dict.fromkeys(in_options(str(warning.message)) for warning in caught)
+    texts += dict.fromkeys(in_options(_cut(str(warning.message))) for warning in caught)
+
+
+def _cut(text: str) -> str:
+    """A message that names something as long as a book need not be as long."""
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
 def solve(
