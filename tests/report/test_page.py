@@ -170,7 +170,7 @@ def test_a_full_page_is_small(noisy):
 
 def test_a_large_page_warns(noisy):
     with pytest.warns(UserWarning, match="bytes, more than 1,000,000"):
-        page_of(noisy, title="x" * 1_000_000)
+        page_of(noisy, commands=["x" * 1_000_000])
 
 
 def test_names_as_long_as_books_are_cut():

@@ -126,6 +126,7 @@ def report(
     """
     from decoupling.report.content import report_content
     from decoupling.report.document import Report
+    from decoupling.run.wording import in_options
     from decoupling.tables.writing import refuse_existing
 
     with plainly(NOTHING_WRITTEN):
@@ -136,6 +137,7 @@ def report(
             clf, row_names=about.get("row_names"), title=kept.get("title"),
             data_hash=kept.get("data"), n_review=review, warnings=about.get("warnings", ()),
             commands=kept.get("commands", ()), decided=about.get("decided", ()),
+            wording=in_options,
         )  # fmt: skip
         path = Report(content).save(out)
         if as_json:

@@ -206,13 +206,14 @@ def report_of(
     """The report on what was found; ``more`` goes to `report_content`."""
     from decoupling.report.content import report_content
     from decoupling.report.document import Report
+    from decoupling.run.wording import in_options
 
     given = {name: value for name, value in vars(settings).items() if value not in (None, ())}
     return Report(
         report_content(
             solved.clf, row_names=solved.problem.row_names, title=title, settings=given,
             data_hash=digest, warnings=solved.warnings, commands=[command],
-            decided=solved.decided,
+            decided=solved.decided, wording=in_options,
             **({"thumbnails": solved.problem.images} | more),
         )
     )  # fmt: skip

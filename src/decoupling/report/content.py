@@ -27,7 +27,7 @@ Probabilities and shares are from 0 to 1, and intervals hold 90%.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -76,6 +76,7 @@ def report_content(
     true_classes: Any = None,
     commands: Sequence[str] = (),
     decided: Sequence[int] = (),
+    wording: Callable[[str], str] = str,
 ) -> dict[str, Any]:
     """All that the report says, as a dictionary that JSON can hold.
 
@@ -113,6 +114,9 @@ def report_content(
         Commands that make this report, to be copied; by default the call in Python.
     decided : sequence of int
         Rows whose class somebody has decided on: there is nothing left to review in them.
+    wording : callable
+        Applied to what the report itself warns of, for readers to whom names of arguments mean
+        nothing.
 
     Returns
     -------
@@ -133,7 +137,7 @@ def report_content(
     5
     """
     facts = read_facts(clf)
-    trust, said = trust_of(clf, facts, [str(text) for text in warnings])
+    trust, said = trust_of(clf, facts, [str(text) for text in warnings], wording)
     finding = finding_of(facts)
     headline, sentences = words_of(facts, finding)
     content = {
