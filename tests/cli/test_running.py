@@ -395,6 +395,7 @@ def test_a_folder_of_its_own_for_each_table(tmp_path, name, folder):
     [
         (["run", "nothing.csv"], "nothing.csv does not exist"),
         (["run", "insects.csv", "--label", "lable"], "Did you mean 'label'"),
+        (["report", "insects.csv", "--out", "x.pdf"], "a whole model.decoupling of a run"),
         (["run", "insects.csv", "--estimator", "tree"], "estimator must be one of"),
         (["run", "insects.csv", "--task", "guess"], "--task must be one of auto"),
         (
@@ -488,6 +489,29 @@ def test_the_examples_of_the_help_work():
         assert f"decoupling {name}" in call(name, "--help")
         for example in examples:
             call(*shlex.split(example)[1:])
+
+
+def test_interrupted_while_writing_it_leaves_nothing_behind(tmp_path, monkeypatch):
+    def interrupt(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("decoupling.persistence.save", interrupt)
+    write_table()
+    output = call("run", "insects.csv", "--id", "who", *QUICK, "--out", "a/b", code=130)
+    assert "Interrupted. Nothing was written." in output
+    assert [path.name for path in tmp_path.iterdir()] == ["insects.csv"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes")
+def test_whoever_reads_may_stop_reading():
+    write_table()
+    for options in ((), ("--json",)):
+        line = [sys.executable, "-m", "decoupling", "check", "insects.csv", *options]
+        process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdout.close()
+        assert process.wait(60) == 1
+        assert process.stderr.read() == b""
+        process.stderr.close()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")

@@ -67,6 +67,7 @@ def test_errors_name_options(labels, options, told):
             "Give rates, or a TransitionPrior that is surer.",
             "Give --labelled and --noise if they are known.",
         ),
+        ("path must end in .html; got 'x.pdf'.", "--out must end in .html; got 'x.pdf'."),
         ("pass unlabelled='no label'.", "give --unlabelled 'no label'."),
         ("a.csv has no column 'y'. Its columns are: y, x.", None),
         ("The column 'noise' cannot be that of the labels.", None),

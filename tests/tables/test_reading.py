@@ -196,6 +196,7 @@ def test_parquet(tmp_path):
         (b'x,y\n1,2\n3,"4\n5,6\n7,8\n', "line 3: a quote is opened and never closed"),
         (gzip.compress(b"x,y\n1,2\n" * 1000)[:-20], "its end is missing or damaged"),
         (b"\x1f\x8bnonsense", "missing or damaged"),
+        (b"PK\x03\x04nonsense", "an Excel workbook. Save its sheet as CSV"),
         (b"PAR1nonsense", "begins like a Parquet file but is none"),
         (b"x,y\n1,\x81\x8d\n", "is not cp1252"),
     ],

@@ -58,6 +58,8 @@ _FILES: Final = (
 _DECISIONS: Final = "decisions.csv"
 # What the name of a table ends in; anything else is part of the name.
 _ENDINGS: Final = (".csv", ".tsv", ".tab", ".txt", ".parquet", ".pq")
+# The largest seed that numpy takes.
+_SEEDS: Final = 2**32 - 1
 # The table of the demonstration.
 _DIGITS: Final = "digits.csv"
 
@@ -82,7 +84,7 @@ def run(
     decisions: DecisionsFile = None,
     folds: Folds = 5,
     rounds: Annotated[int, typer.Option(min=0, help="Rounds of retraining; 0 is the paper.")] = 5,
-    seed: Annotated[int, typer.Option(min=0, help="Deals rows to folds.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=_SEEDS, help="Deals rows to folds.")] = 0,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     decimal: Decimal = None,
@@ -301,7 +303,9 @@ def _leave(solved: Any, strict: bool) -> None:
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("demo"),
-    seed: Annotated[int, typer.Option(min=0, help="Of the corruption and the folds.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=_SEEDS, help="Of the corruption and the folds.")
+    ] = 0,
     force: Force = False,
     as_json: Json = False,
 ) -> None:

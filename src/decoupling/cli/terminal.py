@@ -66,7 +66,7 @@ def shown(text: str) -> str:
 
 def print_json(found: dict[str, Any]) -> None:
     """One JSON object, for machines: nothing else goes to standard output then."""
-    print(json.dumps(found, indent=2, ensure_ascii=False))
+    console.out(json.dumps(found, indent=2, ensure_ascii=False), highlight=False)
 
 
 def written(paths: Iterable[Path]) -> None:

@@ -28,6 +28,7 @@ _OPTIONS: Final = {
     "known_classes": "--decisions",
     "n_review": "--review",
     "trusted": "--trust",
+    "path": "--out",
 }
 _NAME: Final = "|".join(_OPTIONS)
 # Phrases for which another name is not enough.
@@ -45,6 +46,7 @@ _PHRASES: Final = (
     (r"\bmake them None where", "leave their cells empty where"),
     (r"Convert them to one type, for example with .*?; if", "If"),
     (r"clf\.label_issues\(\) lists", "labels.csv lists"),
+    (r"a whole file of decoupling\.save", "a whole model.decoupling of a run"),
     (r"\bpass it as\b", "give it as"),
     (r"\bpass (?=[a-z_]+=)", "give "),
     (r"\bX has\b", "the table has"),

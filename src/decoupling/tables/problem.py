@@ -31,6 +31,8 @@ _NO_LABEL: Final = ("NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "<NA>", "#
 _WHOLE: Final = re.compile(r"-?(0|[1-9]\d{0,17})\Z")
 # A column of labels that is guessed has so many different ones at most.
 _MOST_LABELS: Final = 100
+# Columns that are no features of which an error says why.
+_MOST_REASONS: Final = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,9 +134,12 @@ def pose(
         table, [label, *others], categorical=categorical, numeric=numeric
     )
     if not features:
-        reasons = "; ".join(f"{column.name}: {column.reason}" for column in left_out)
+        reasons = "; ".join(
+            f"{column.name}: {column.reason}" for column in left_out[:_MOST_REASONS]
+        )
+        told = f" ({reasons}). --numeric or --categorical take one as a feature all the same"
         raise TableError(
-            f"{table.name} has no features beside the labels{f' ({reasons})' if reasons else ''}."
+            f"{table.name} has no features beside the labels{told if left_out else ''}."
         )
     X = feature_array(table, features)
     warn_of_leaks(X, features, labels.tolist())

@@ -20,6 +20,8 @@ from decoupling.tables.parsing import check_names, find_layout, parse
 # Names of columns that an error shows.
 _LISTED: Final = 20
 _PARQUET: Final = b"PAR1"
+# A workbook of today is a zip file.
+_EXCEL: Final = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +116,8 @@ def read_table(
         first = file.read(4)
     if not first:
         raise TableError(f"{path.name} is empty.")
+    if first in _EXCEL:
+        raise TableError(f"{path.name} is no text but an Excel workbook. Save its sheet as CSV.")
     if first == _PARQUET:
         return _from_parquet(path)
     return _from_text(path, delimiter, encoding, decimal)
