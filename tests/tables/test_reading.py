@@ -179,6 +179,12 @@ def test_parquet(tmp_path):
     assert table.guesses == {}
 
 
+def test_parquet_with_two_columns_of_one_name(tmp_path):
+    parquet.write_table(pa.table([[1], [2]], names=["x", "x"]), tmp_path / "table.parquet")
+    with pytest.raises(TableError, match="more than one column called 'x'"):
+        read_table(tmp_path / "table.parquet")
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -196,7 +202,8 @@ def test_parquet(tmp_path):
         (b'x,y\n1,2\n3,"4\n5,6\n7,8\n', "line 3: a quote is opened and never closed"),
         (gzip.compress(b"x,y\n1,2\n" * 1000)[:-20], "its end is missing or damaged"),
         (b"\x1f\x8bnonsense", "missing or damaged"),
-        (b"PK\x03\x04nonsense", "an Excel workbook. Save its sheet as CSV"),
+        (b"PK\x03\x04nonsense", "an Excel workbook or a zip file. Save its sheet"),
+        (b"BZh91AY", "compressed with bzip2"),
         (b"PAR1nonsense", "begins like a Parquet file but is none"),
         (b"x,y\n1,\x81\x8d\n", "is not cp1252"),
     ],

@@ -20,8 +20,14 @@ from decoupling.tables.parsing import check_names, find_layout, parse
 # Names of columns that an error shows.
 _LISTED: Final = 20
 _PARQUET: Final = b"PAR1"
-# A workbook of today is a zip file.
-_EXCEL: Final = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
+# First bytes of files that are no tables yet; a workbook of today is a zip file.
+_FOREIGN: Final = {
+    b"PK\x03\x04": "an Excel workbook or a zip file. Save its sheet as CSV, or unpack it",
+    b"\xd0\xcf\x11\xe0": "an Excel workbook. Save its sheet as CSV",
+    b"BZh": "compressed with bzip2. Unpack it, or compress it with gzip",
+    b"\xfd7zX": "compressed with xz. Unpack it, or compress it with gzip",
+    b"\x28\xb5\x2f\xfd": "compressed with zstd. Unpack it, or compress it with gzip",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +122,9 @@ def read_table(
         first = file.read(4)
     if not first:
         raise TableError(f"{path.name} is empty.")
-    if first in _EXCEL:
-        raise TableError(f"{path.name} is no text but an Excel workbook. Save its sheet as CSV.")
+    for start, what in _FOREIGN.items():
+        if first.startswith(start):
+            raise TableError(f"{path.name} is no text but {what}.")
     if first == _PARQUET:
         return _from_parquet(path)
     return _from_text(path, delimiter, encoding, decimal)
@@ -128,10 +135,11 @@ def _from_parquet(path: Path) -> Table:
     from pyarrow import parquet
 
     try:
-        data = parquet.read_table(path)
+        with parquet.ParquetFile(path) as file:
+            check_names(path.name, file.schema_arrow.names)
+            data = file.read()
     except (pa.ArrowException, OSError) as error:
         raise TableError(f"{path.name} begins like a Parquet file but is none: {error}") from error
-    check_names(path.name, data.column_names)
     columns = {name: _decoded_column(data.column(name)) for name in data.column_names}
     return Table(pa.table(columns), path.name)
 
