@@ -1370,6 +1370,17 @@ def test_known_classes_where_labels_are_right(task):
     assert clf.label_issues().row.tolist() == [1]
 
 
+def test_known_classes_where_labels_say_what_a_row_is_not():
+    X, classes = draw(120)
+    given = (classes + 1 + np.random.default_rng(0).integers(0, 2, 120)) % 3
+    given[:2] = classes[:2]  # which cannot be
+    known = np.full(120, np.nan)
+    known[:4] = classes[:4]
+    clf = DecouplingClassifier(BAYES, task="complementary", random_state=0)
+    clf.fit(X, given, known_classes=known)
+    np.testing.assert_array_equal(clf.transduction_[:4], classes[:4])
+
+
 def test_known_classes_that_there_are_not():
     X, given = np.arange(20.0)[:, None], ["a", "b"] * 10
     with pytest.raises(ValueError, match=r"known_classes has unknown labels in 1 row: 'c' \(1\)"):

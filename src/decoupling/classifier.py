@@ -462,6 +462,8 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         """Labels that the known classes can have, (N,); else that of the class, or none."""
         task = self.task_
         impossible = (known >= 0) & ~task.mask[known, codes]
+        if not task.has_unlabelled:
+            impossible &= task.own[known] >= 0
         instead = np.where(task.own[known] < 0, 0, task.own[known])
         return np.where(impossible & task.mask[known, instead], instead, codes)
 

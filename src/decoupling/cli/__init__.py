@@ -9,8 +9,9 @@ import typer
 from decoupling import __version__
 from decoupling.cli import reproduce
 from decoupling.cli.checking import check
+from decoupling.cli.demonstrating import demo
 from decoupling.cli.models import apply, explain, info, report
-from decoupling.cli.running import demo, run
+from decoupling.cli.running import run
 
 COMMANDS: Final = (demo, check, run, apply, report, explain, info)
 

@@ -8,6 +8,8 @@ from typing import Annotated, Final
 import typer
 
 NOTHING_WRITTEN: Final = "Nothing was written."
+# Of those that numpy takes.
+LARGEST_SEED: Final = 2**32 - 1
 
 File = Annotated[
     Path,

@@ -1,4 +1,4 @@
-"""`decoupling run` and `decoupling demo`: from a table to all files."""
+"""`decoupling run`: from a table to all files."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import typer
 
 from decoupling.cli.checking import described, print_problem, print_warnings
 from decoupling.cli.options import (
+    LARGEST_SEED,
     NOTHING_WRITTEN,
     Categorical,
     Decimal,
@@ -58,10 +59,6 @@ _FILES: Final = (
 _DECISIONS: Final = "decisions.csv"
 # What the name of a table ends in; anything else is part of the name.
 _ENDINGS: Final = (".csv", ".tsv", ".tab", ".txt", ".parquet", ".pq")
-# The largest seed that numpy takes.
-_SEEDS: Final = 2**32 - 1
-# The table of the demonstration.
-_DIGITS: Final = "digits.csv"
 
 
 def run(
@@ -84,7 +81,7 @@ def run(
     decisions: DecisionsFile = None,
     folds: Folds = 5,
     rounds: Annotated[int, typer.Option(min=0, help="Rounds of retraining; 0 is the paper.")] = 5,
-    seed: Annotated[int, typer.Option(min=0, max=_SEEDS, help="Deals rows to folds.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Deals rows to folds.")] = 0,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     decimal: Decimal = None,
@@ -124,7 +121,7 @@ def run(
             raise ValueError(f"--format must be parquet or csv; got {settings.format!r}.")
         out = out or _folder_for(file)
         inputs = [file, *(Path(path) for path in (config, settings.decisions) if path is not None)]
-        refuse_existing(out, _names(settings), force=force, inputs=inputs)
+        refuse_existing(out, file_names(settings), force=force, inputs=inputs)
         with as_file(file) as path:
             solved = _solve_file(path, settings, beside(file), quiet=as_json)
             digest = file_digest(path)
@@ -164,7 +161,7 @@ def _refuse_options(ctx: typer.Context) -> None:
         raise ValueError(f"--config holds all settings: leave out {', '.join(given)}.")
 
 
-def _names(settings: Any) -> list[str]:
+def file_names(settings: Any) -> list[str]:
     """Files of a run."""
     decided = [] if settings.decisions is None else [_DECISIONS]
     return [f"probabilities.{settings.format}", *_FILES, *decided]
@@ -178,10 +175,11 @@ def _solve_file(file: Path, settings: Any, folder: Path, *, quiet: bool) -> Any:
     if not quiet:
         print_problem(described(table, problem))
     del table
-    return _solved(problem, settings, decided, warned)
+    return solve_shown(problem, settings, decided, warned)
 
 
-def _solved(problem: Any, settings: Any, decided: Any, warned: list[str]) -> Any:
+def solve_shown(problem: Any, settings: Any, decided: Any, warned: list[str]) -> Any:
+    """What is found, with a bar for the fits; ``warned`` comes before its own warnings."""
     from decoupling.run.solving import solve
 
     with fits_shown(0 if problem.label_names else settings.folds * (1 + settings.rounds)):
@@ -242,7 +240,7 @@ def write_files(
     from decoupling.run.settings import settings_toml
     from decoupling.tables.writing import whole_files, write_csv
 
-    names = [*_names(settings), *(more or {})]
+    names = [*file_names(settings), *(more or {})]
     with whole_files(out, names, force=force) as folder, busy("writing"):
         write_tables(solved, folder, form=settings.format, raw=settings.raw_csv)
         for suffix in ("html", "md", "json"):
@@ -299,72 +297,3 @@ def _leave(solved: Any, strict: bool) -> None:
         raise typer.Exit(NOT_CONVERGED)
     if strict and solved.warnings:
         raise typer.Exit(_WARNED)
-
-
-def demo(
-    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("demo"),
-    seed: Annotated[
-        int, typer.Option(min=0, max=_SEEDS, help="Of the corruption and the folds.")
-    ] = 0,
-    force: Force = False,
-    as_json: Json = False,
-) -> None:
-    """Digits with labels made wrong and taken away on purpose, and found again.
-
-    decoupling demo --force
-    """
-    import numpy as np
-
-    from decoupling.run.demo import MISSING, NOISE, covered, demo_table, make_demo
-    from decoupling.run.settings import Settings
-    from decoupling.tables.writing import refuse_existing
-
-    with plainly(NOTHING_WRITTEN):
-        settings = Settings(task="noisy", seed=seed)
-        refuse_existing(out, [*_names(settings), _DIGITS], force=force)
-        made = make_demo(seed)
-        given = made.problem.labels
-        has = np.array([label is not None for label in given.tolist()])
-        right = (given[has] == made.classes[has]).mean()
-        if not as_json:
-            console.print(
-                f"{len(given):,} rows · 10 classes · {NOISE:.0%} of labels wrong on purpose · "
-                f"{MISSING:.0%} taken away"
-            )
-        solved = _solved(made.problem, settings, None, [])
-        lower, upper = solved.clf.transition_interval(0.9)
-        inside, n_intervals = covered(lower, upper, made.transitions)
-        error = np.abs(solved.clf.transitions_ - made.transitions).max()
-        report = report_of(
-            solved, settings, None, title="Digits with bad labels", command="decoupling demo",
-            thumbnails=list(made.pictures), true_classes=made.classes,
-        )  # fmt: skip
-        paths = write_files(
-            solved, settings, report, "digits", "", out, force=force,
-            more={_DIGITS: demo_table(made)},
-        )  # fmt: skip
-        found = (solved.clf.transduction_ == made.classes).mean()
-        if as_json:
-            print_json(
-                {
-                    "rows": len(given),
-                    "accuracy_before": float(right),
-                    "accuracy_after": float(found),
-                    "largest_error": float(error),
-                    "intervals": n_intervals,
-                    "intervals_that_hold_the_truth": inside,
-                    "converged": solved.converged,
-                    "warnings": solved.warnings,
-                    "files": [str(path) for path in paths],
-                }
-            )
-            return
-        console.print(
-            f"accuracy of the labels {right:.1%}  →  after decoupling {found:.1%}, on all rows\n"
-            f"largest error of T {error:.3f}, and {inside} of its {n_intervals} 90% intervals hold "
-            "the truth"
-        )
-        written(paths)
-        console.print(
-            f"next: open {out / 'report.html'}, or decoupling run {out / _DIGITS} --label label"
-        )
