@@ -13,7 +13,7 @@ import sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_wine
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier, StackingClassifier
 from sklearn.exceptions import (
@@ -1323,3 +1323,81 @@ def test_a_class_of_the_prior_without_a_label_in_y():
 def test_integers_come_back_in_their_type(dtype):
     clf = make(rounds=0, cv=2).fit(X, CLASSES.astype(dtype))
     assert clf.predict(X).dtype == dtype
+
+
+# Classes that are known of some rows, and what can be refused in advance
+
+
+@pytest.mark.filterwarnings("ignore:Only")
+def test_known_classes_teach_and_leave_the_labelling_alone():
+    X, classes = load_wine(return_X_y=True)
+    rng = np.random.default_rng(2)
+    wrong = rng.random(len(classes)) < 0.4
+    given = np.where(wrong, (classes + rng.integers(1, 3, len(classes))) % 3, classes)
+    model = make_pipeline(StandardScaler(), LogisticRegression())
+    clf = DecouplingClassifier(model, task="noisy", random_state=0)
+    before = clone(clf).fit(X, given)
+    worst = before.label_issues(all_rows=True).row[:40]
+    known = np.full(len(classes), np.nan)
+    known[worst] = classes[worst]
+    after = clone(clf).fit(X, given, known_classes=known)
+    np.testing.assert_array_equal(after.transitions_, before.transitions_)
+    np.testing.assert_array_equal(after.transduction_[worst], classes[worst])
+    assert (after.label_conditional_proba_[worst].max(axis=1) == 1.0).all()
+    rest = np.setdiff1d(np.arange(len(classes)), worst)
+    right = [(fitted.transduction_ == classes)[rest].mean() for fitted in (before, after)]
+    assert right[1] > right[0]
+    issues = after.label_issues(all_rows=True)
+    p_wrong = dict(zip(issues.row.tolist(), issues.p_wrong.tolist(), strict=True))
+    assert [p_wrong[row] for row in worst] == (given[worst] != classes[worst]).tolist()
+
+
+@pytest.mark.parametrize("task", ["supervised", "semi-supervised", "positive-unlabelled"])
+def test_known_classes_where_labels_are_right(task):
+    """A label that contradicts its class gives way to it; T is known, and does not mind."""
+    X = np.repeat([0.0, 1.0], 40)[:, None] + np.random.default_rng(0).normal(0, 0.3, (80, 1))
+    given = np.repeat(["a", "b"], 40).astype(object)
+    if task != "supervised":
+        given[::3] = None
+    if task == "positive-unlabelled":
+        given[:40] = None
+    given[1], known = "b", np.full(80, None)
+    known[[1, 0, 79]] = ["a", "a", "b"]
+    clf = DecouplingClassifier(task=task, negative="a", random_state=0)
+    clf.fit(X, given, known_classes=known)
+    assert clf.transduction_[[1, 0, 79]].tolist() == ["a", "a", "b"]
+    assert (clf.label_conditional_proba_[[1, 0, 79]].max(axis=1) == 1.0).all()
+    assert clf.label_issues().row.tolist() == [1]
+
+
+def test_known_classes_where_labels_say_what_a_row_is_not():
+    X, classes = draw(120)
+    given = (classes + 1 + np.random.default_rng(0).integers(0, 2, 120)) % 3
+    given[:2] = classes[:2]  # which cannot be
+    known = np.full(120, np.nan)
+    known[:4] = classes[:4]
+    clf = DecouplingClassifier(BAYES, task="complementary", random_state=0)
+    clf.fit(X, given, known_classes=known)
+    np.testing.assert_array_equal(clf.transduction_[:4], classes[:4])
+
+
+def test_known_classes_that_there_are_not():
+    X, given = np.arange(20.0)[:, None], ["a", "b"] * 10
+    with pytest.raises(ValueError, match=r"known_classes has unknown labels in 1 row: 'c' \(1\)"):
+        DecouplingClassifier().fit(X, given, known_classes=["c"] + [None] * 19)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        DecouplingClassifier().fit(X, given, known_classes=["a"])
+
+
+def test_check_refuses_in_advance_and_changes_nothing():
+    X, given = np.arange(20.0)[:, None], ["a", "b"] * 10
+    clf = DecouplingClassifier()
+    before = dict(vars(clf))
+    assert clf.check(X, given).name == "noisy"
+    assert clf.check(X, ["a", None] * 10).classes == ("a", "negative")
+    assert vars(clf) == before
+    for options in ({"task": "guess"}, {"cv": 1}, {"rounds": -1}, {"noise": 2.0}):
+        with pytest.raises(ValueError, match=r"must|probability"):
+            DecouplingClassifier(**options).check(X, given)
+    with pytest.raises(ValueError, match="known_classes"):
+        clf.check(X, given, known_classes=["c"] * 20)

@@ -29,6 +29,12 @@ def test_rates_from_few_rows():
         warn_of_few(TASK, np.array([12.2, 30.0, 0.0]), np.array([40.0, 30.0, 3.0]))
 
 
+def test_of_many_classes_the_first_few_are_named():
+    task = tasks.noisy(range(9))
+    with pytest.warns(UserWarning, match=r"'?0'? \(1\), .* and 3 more: take"):
+        warn_of_few(task, np.r_[np.ones(8), 99.0], np.full(9, 40.0))
+
+
 @pytest.mark.parametrize("rows", [[40.0, 30.0, 29.0], [29.0, 29.0, 29.0]])
 def test_no_word_of_few_rows_if_there_are_enough_or_never_enough(rows):
     support = np.array([40.0, 40.0, 40.0]) if rows[0] > 30 else np.zeros(3)

@@ -1,8 +1,10 @@
 """Files that are there whole or not at all."""
 
+from contextlib import nullcontext
+
 import pytest
 
-from decoupling._files import written_whole
+from decoupling._files import made_folder, written_whole
 
 
 def test_what_fails_leaves_the_old_file(tmp_path):
@@ -18,3 +20,30 @@ def test_what_fails_leaves_the_old_file(tmp_path):
         write_half()
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_folders_that_were_made_go_with_what_failed(tmp_path):
+    def write(path, fail):
+        with written_whole(path) as part:
+            part.write_text("new")
+            if fail:
+                raise RuntimeError
+
+    for fail in (True, False):
+        with pytest.raises(RuntimeError) if fail else nullcontext():
+            write(tmp_path / "a" / "b" / "c.txt", fail)
+        assert (tmp_path / "a").exists() is not fail
+    with pytest.raises(RuntimeError):
+        write(tmp_path / "a" / "d" / "c.txt", True)
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["b"], "what was there stays"
+
+
+def test_a_folder_that_others_use_meanwhile_stays(tmp_path):
+    def fail():
+        with made_folder(tmp_path / "a" / "b"):
+            (tmp_path / "a" / "theirs.txt").write_text("theirs")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["theirs.txt"]

@@ -337,7 +337,10 @@ BAYES = GaussianNB()  # it takes weights, and has a closed form
 def run(X, codes, proba, rounds, *, estimator=BAYES, task=SEMI, transitions=T_SEMI):
     folds = make_folds(None, codes, 3, np.random.RandomState(0))
     ones, training = np.ones(len(codes)), Training(estimator, {})
-    return retrain(training, X, codes, ones, folds, task, proba, transitions, rounds), folds
+    nothing = np.full(len(codes), -1)
+    return retrain(
+        training, X, codes, ones, folds, task, proba, transitions, rounds, nothing
+    ), folds
 
 
 def a_round(X, codes, folds, task, proba, transitions, with_unlabelled):
@@ -432,7 +435,9 @@ def test_rows_without_weight_change_nothing():
     upset[weight == 0] = np.where(codes[weight == 0] == 0, 0, 3 - codes[weight == 0])
     folds = make_folds(None, codes, 3, np.random.RandomState(0))
     one, other = (
-        retrain(Training(BAYES, {}), X, c, weight, folds, SEMI, proba, T_SEMI, 2)
+        retrain(
+            Training(BAYES, {}), X, c, weight, folds, SEMI, proba, T_SEMI, 2, np.full(len(c), -1)
+        )
         for c in (codes, upset)
     )
     np.testing.assert_allclose(one.class_proba, other.class_proba, atol=1e-9)

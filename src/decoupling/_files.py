@@ -11,12 +11,36 @@ from pathlib import Path
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
     """A path to write to that then takes the place of ``path``, or after a failure is removed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
+    with made_folder(path.parent):
+        try:
+            yield part
+            sync(part)
+            os.replace(part, path)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+@contextmanager
+def made_folder(folder: Path) -> Iterator[None]:
+    """A folder that is there; after a failure it is gone again, if it was made and is empty.
+
+    So are those above it.
+    """
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
     try:
-        yield part
-        with part.open("rb") as file:
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
+        yield
+    except BaseException:
+        for path in new:
+            try:
+                path.rmdir()
+            except OSError:  # somebody else has put something there
+                break
+        raise
+
+
+def sync(path: Path) -> None:
+    """Have a file on the disk, so that what takes the place of another is whole after a crash."""
+    with path.open("r+b") as file:
+        os.fsync(file.fileno())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Hashable
+from copy import copy
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
@@ -31,6 +32,7 @@ from decoupling.cross_fitting import (
     as_rows,
     check_estimator_options,
     check_fold_weights,
+    check_folds,
     check_weights,
     classifier_or_default,
     make_folds,
@@ -231,7 +233,14 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         self.verbose = verbose
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        known_classes: Any = None,
+        **fit_params: Any,
+    ) -> Self:
         """Learn classes and labelling from rows and the labels they were given.
 
         Parameters
@@ -242,12 +251,17 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
             Labels of any one type; NaN, None and NA mean unlabelled.
         sample_weight : array-like (N,), optional
             How many equal rows each row stands for: counts, not shares that add up to 1.
+        known_classes : array-like (N,), optional
+            True class of the rows of which it is known, missing elsewhere. The rounds of
+            retraining learn from it, and ``label_conditional_proba_`` is certain of it. T stays
+            that of the labels in ``y``, which are taken as they are: rows whose class somebody
+            looked up are no fair sample of how labels come about. Only a label that the task has
+            as impossible for the class gives way to that of the class.
         **fit_params
             Passed on to the ``fit`` of the classifier.
         """
-        X, codes, weight = self._read(X, y, sample_weight)
+        X, codes, weight, known = self._prepare(X, y, sample_weight, known_classes)
         counts = np.ones(len(codes)) if weight is None else weight
-        self._check_options(codes, counts)
         training = self._training(fit_params, weight)
         self._say("p(label | x)")
         with needing_proba(training.estimator):
@@ -260,16 +274,36 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         ).supported_by(support)
         self.n_iter_ = self.posterior_.trace.n_iter
         self.transitions_ = self.posterior_.transitions
-        self.retrained_ = self._retrain(training, X, codes, counts)
+        self.retrained_ = self._retrain(training, X, codes, counts, known)
         self.class_proba_ = (self.retrained_ or self.posterior_).class_proba
         self.label_conditional_proba_ = label_conditional(
             self.class_proba_, self.transitions_, codes
         )
+        certain = known >= 0
+        self.label_conditional_proba_[certain] = np.eye(len(self.classes_))[known[certain]]
         self.transduction_ = self.classes_[self.label_conditional_proba_.argmax(axis=1)]
         warn_of_collapse(self.task_, self.class_proba_)
         warn_of_confusion(self.task_, self.transitions_)
         warn_of_balance(self.task_, self._expected_shares(), self.label_conditional_proba_, counts)
         return self
+
+    def check(self, X: Any, y: Any, sample_weight: Any = None, known_classes: Any = None) -> Task:
+        """Refuse what `fit` refuses before it fits anything; nothing is changed.
+
+        Parameters
+        ----------
+        X, y, sample_weight, known_classes
+            As in `fit`.
+
+        Returns
+        -------
+        Task
+            What would be solved: which labels each class may get.
+        """
+        trial = copy(self)
+        trial._prepare(X, y, sample_weight, known_classes)
+        trial._training({}, None)
+        return trial.task_
 
     def predict_proba(self, X: Any) -> FloatArray:
         """p(class | x) of new rows, (N, C)."""
@@ -396,6 +430,20 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
     def _estimator(self) -> Any:
         return classifier_or_default(self.estimator)
 
+    def _prepare(
+        self, X: Any, y: Any, sample_weight: Any, known_classes: Any
+    ) -> tuple[Any, IntArray, FloatArray | None, IntArray]:
+        """Rows, columns of their labels, weights and known classes; refused if it cannot work."""
+        X, codes, weight = self._read(X, y, sample_weight)
+        known = self._known(known_classes, len(codes))
+        codes = self._possible(codes, known)
+        self._check_options(codes, np.ones(len(codes)) if weight is None else weight)
+        if isinstance(self.cv, str) and self.cv == "prefit":
+            self._prefit_columns()
+        elif self.cv is not None:
+            check_folds(self.cv, len(codes))
+        return X, codes, weight, known
+
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, IntArray, FloatArray | None]:
         """Rows, column of p(label | x) of each row's label, and weights; sets names and task."""
         X = as_rows(X)
@@ -418,6 +466,22 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
                 "it then predicts chunk by chunk. Or compute X, if it fits into memory; or pass "
                 "p(label | x) of your own to decoupling.infer."
             )
+
+    def _known(self, known_classes: Any, n_rows: int) -> IntArray:
+        """Row of T of each row's class where it is known, -1 elsewhere, (N,)."""
+        if known_classes is None:
+            return np.full(n_rows, -1)
+        check_consistent_length(self.observed_.codes, known_classes)
+        return encode_labels(known_classes, self.task_.classes, name="known_classes")
+
+    def _possible(self, codes: IntArray, known: IntArray) -> IntArray:
+        """Labels that the known classes can have, (N,); else that of the class, or none."""
+        task = self.task_
+        impossible = (known >= 0) & ~task.mask[known, codes]
+        if not task.has_unlabelled:
+            impossible &= task.own[known] >= 0
+        instead = np.where(task.own[known] < 0, 0, task.own[known])
+        return np.where(impossible & task.mask[known, instead], instead, codes)
 
     def _choose_task(self) -> Task:
         if isinstance(self.task, TransitionPrior):
@@ -577,7 +641,7 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         }
 
     def _retrain(
-        self, training: Training, X: Any, codes: IntArray, counts: FloatArray
+        self, training: Training, X: Any, codes: IntArray, counts: FloatArray, known: IntArray
     ) -> Retrained | None:
         """Rounds of retraining, or of self-training if labels are right; None if there is none."""
         folds, task = self.label_model_.folds, self.task_
@@ -587,11 +651,14 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         self._say(f"{self.rounds} rounds of retraining")
         if not (task.clean and task.complete):
             proba, transitions = self.posterior_.class_proba, self.transitions_
-            return retrain(training, X, codes, counts, folds, task, proba, transitions, self.rounds)
+            return retrain(
+                training, X, codes, counts, folds, task, proba, transitions, self.rounds, known
+            )
         unlabelled = self.prior_.mean[:, 0]
         # Rows with a label are then like those without one, and may teach them.
         if task.has_unlabelled and np.allclose(unlabelled, unlabelled[0]):
-            return self_train(training, X, codes, counts, folds, task, self.rounds)
+            right = np.where(known >= 0, task.own[known], codes)
+            return self_train(training, X, right, counts, folds, task, self.rounds)
         return None
 
     def _say(self, step: str) -> None:

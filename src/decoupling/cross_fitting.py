@@ -280,21 +280,13 @@ def make_folds(X: Any, codes: IntArray, cv: Any, random_state: np.random.RandomS
     one with fewer members than folds is simply absent from some.
     """
     n_rows = len(codes)
-    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
-        if cv < 2:
-            raise ValueError(f"cv must be at least 2 folds; got {cv}.")
-        if n_rows < 2:
-            raise ValueError(f"cv needs at least 2 rows; got n_samples = {n_rows}.")
+    if check_folds(cv, n_rows):
         turn = np.empty(n_rows, dtype=np.int64)
         shuffled = random_state.permutation(n_rows)
         turn[shuffled[np.argsort(codes[shuffled], kind="stable")]] = np.arange(n_rows)
         number = turn % min(int(cv), n_rows)
         parts = [np.flatnonzero(number == k) for k in range(number.max() + 1)]
         return [Fold(np.setdiff1d(np.arange(n_rows), part), part) for part in parts]
-    if not (isinstance(cv, Iterable) or hasattr(cv, "split")) or isinstance(cv, str):
-        raise ValueError(
-            f'cv must be a number, a splitter, pairs of rows, None or "prefit"; got {cv!r}.'
-        )
     splits = list(cv if isinstance(cv, Iterable) else cv.split(X, codes))
     if not all(isinstance(split, Sized) and len(split) == 2 for split in splits):
         raise ValueError("cv must be pairs of rows to fit and rows to hold out.")
@@ -308,6 +300,21 @@ def make_folds(X: Any, codes: IntArray, cv: Any, random_state: np.random.RandomS
             "more than once. A generator can be used only once."
         )
     return folds
+
+
+def check_folds(cv: Any, n_rows: int) -> bool:
+    """Whether it is a number of folds; refused if it is too small, or no folds at all."""
+    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+        if cv < 2:
+            raise ValueError(f"cv must be at least 2 folds; got {cv}.")
+        if n_rows < 2:
+            raise ValueError(f"cv needs at least 2 rows; got n_samples = {n_rows}.")
+        return True
+    if not (isinstance(cv, Iterable) or hasattr(cv, "split")) or isinstance(cv, str):
+        raise ValueError(
+            f'cv must be a number, a splitter, pairs of rows, None or "prefit"; got {cv!r}.'
+        )
+    return False
 
 
 def _row_numbers(rows: Any, n_rows: int) -> IntArray:

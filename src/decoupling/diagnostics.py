@@ -39,10 +39,11 @@ def warn_of_few(task: Task, support: FloatArray, rows: AnyArray) -> None:
         if estimated and n < _ENOUGH
     ]
     if few and rows[int(task.has_unlabelled) :].max() >= _ENOUGH:
+        more = f" and {len(few) - _SHOWN} more" if len(few) > _SHOWN else ""
         warn_user(
             f"p(label | class) is estimated from fewer than {_ENOUGH} rows for "
-            f"{', '.join(few)}: take it as a guess. If the rates are known pass labelled= and "
-            "noise=, or a TransitionPrior as task.",
+            f"{', '.join(few[:_SHOWN])}{more}: take it as a guess. If the rates are known pass "
+            "labelled= and noise=, or a TransitionPrior as task.",
         )
 
 

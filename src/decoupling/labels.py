@@ -118,7 +118,11 @@ def read_labels(y: object, *, unlabelled: Hashable = None) -> ObservedLabels:
 
 
 def encode_labels(
-    y: object, values: Iterable[Hashable] | AnyArray, *, unlabelled: Hashable = None
+    y: object,
+    values: Iterable[Hashable] | AnyArray,
+    *,
+    unlabelled: Hashable = None,
+    name: str = "y",
 ) -> IntArray:
     """Index of each row's label in given values.
 
@@ -130,6 +134,8 @@ def encode_labels(
         The known labels, in any order.
     unlabelled : hashable, optional
         One more value that means unlabelled.
+    name : str
+        What `y` is called in an error.
 
     Returns
     -------
@@ -153,7 +159,7 @@ def encode_labels(
     unknown = position < 0
     if unknown.any():
         rows = np.bincount(inverse, minlength=len(distinct))[~missing][unknown]
-        _refuse_unknown(distinct[~missing][unknown], rows, [value for _, value in known])
+        _refuse_unknown(name, distinct[~missing][unknown], rows, [value for _, value in known])
     return _spread(missing, position)[inverse]
 
 
@@ -371,9 +377,11 @@ def _warn_if_unmatched(distinct: AnyArray, unlabelled: Hashable) -> None:
         )
 
 
-def _refuse_unknown(unknown: AnyArray, rows: IntArray, known: Sequence[Hashable]) -> None:
+def _refuse_unknown(
+    name: str, unknown: AnyArray, rows: IntArray, known: Sequence[Hashable]
+) -> None:
     raise ValueError(
-        f"y has unknown labels in {_rows(rows.sum())}: {_counted(unknown, rows)}. "
+        f"{name} has unknown labels in {_rows(rows.sum())}: {_counted(unknown, rows)}. "
         f"Known are {_few([_show(value) for value in known])}. Correct them, or make them None "
         "where a row is unlabelled."
     )

@@ -74,6 +74,7 @@ def retrain(
     class_proba: FloatArray,
     transitions: FloatArray,
     rounds: int,
+    known: IntArray,
 ) -> Retrained:
     """Train on p(y|s,x), predict p(y|x) out of fold, and again; the answer is the mean.
 
@@ -96,13 +97,18 @@ def retrain(
         T.
     rounds : int
         How often; at least 1.
+    known : array (N,)
+        Class of the rows of which it is known, -1 elsewhere. They train as members of it.
     """
+    certain = np.flatnonzero(known >= 0)
     alone = rounds // 2 if task.has_unlabelled and not task.clean else 0
     models: list[Any] = []
     total = np.zeros_like(class_proba)
     for number in range(rounds):
         conditional = label_conditional(class_proba, transitions, codes)
         trust = training_weights(task, conditional, codes, weight, with_unlabelled=number >= alone)
+        trust[certain] = 0.0
+        trust[certain, known[certain]] = weight[certain]
         ensemble = fit_classes(training, X, trust, folds)
         unseen = np.asarray(trust.sum(axis=1) == 0)
         class_proba = out_of_fold(ensemble, X, folds, len(codes), unseen)

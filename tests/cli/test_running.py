@@ -1,6 +1,7 @@
 """check, run, apply, report, explain, demo and info, from the outside."""
 
 import csv
+import gzip
 import json
 import os
 import shlex
@@ -9,12 +10,16 @@ import subprocess
 import sys
 import time
 import tomllib
+from functools import partial
+from threading import Thread
 
 import numpy as np
 import pytest
 from pyarrow import parquet
 from typer.testing import CliRunner
 
+import decoupling
+from decoupling import infer
 from decoupling.cli import COMMANDS, app
 
 RUN = CliRunner()
@@ -96,6 +101,46 @@ def test_run_writes_all_files(tmp_path):
     settings = tomllib.loads((folder / "run.toml").read_text())
     assert settings["settings"]["id"] == "who"
     assert settings["settings"]["label"] == "label"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes")
+def test_pipes(tmp_path):
+    write_table()
+    content = (tmp_path / "insects.csv").read_bytes()
+    assert "stdin: 120 rows" in RUN.invoke(app, ["check", "-"], input=content).output
+    found = RUN.invoke(app, ["run", "-", "--id", "who", *map(str, QUICK), "--json"], input=content)
+    assert "stdin_labels/report.html" in json.loads(found.output)["files"]
+    call("run", "insects.csv", "--id", "who", *QUICK)
+    for name in ("labels.csv", "probabilities.parquet"):
+        assert (tmp_path / "stdin_labels" / name).read_bytes() == (
+            tmp_path / "insects_labels" / name
+        ).read_bytes()
+    os.mkfifo("pipe")
+    writer = Thread(target=(tmp_path / "pipe").write_bytes, args=(content,))
+    writer.start()
+    assert json.loads(call("apply", "stdin_labels", "pipe", "--json"))["rows"] == 120
+    writer.join()
+    assert "is empty" in RUN.invoke(app, ["check", "-"], input=b"").output
+
+
+def test_kinds_of_columns_can_be_said(tmp_path):
+    write_table()
+    text = (tmp_path / "insects.csv").read_text()
+    lines = [line.split(",") for line in text.splitlines()]
+    for line in lines[1:]:
+        line[1] += "%"
+    text = "\n".join(",".join(line) for line in lines) + "\n"
+    (tmp_path / "insects.csv").write_text(text)
+    output = call("check", "insects.csv", "--id", "who")
+    assert "left out: size, since 120 of its 120 cells look like numbers" in output
+    options = ("--numeric", "size", "--categorical", "who", "--exclude", "colour")
+    assert "features: 1 categories, 1 numbers" in call("check", "insects.csv", *options)
+    options = ("--id", "who", "--numeric", "size", *QUICK)
+    call("run", "insects.csv", *options, "--out", "once")
+    assert "--numeric size" in (tmp_path / "once" / "report.md").read_text()
+    call("run", "insects.csv", "--config", "once/run.toml", "--out", "twice")
+    call("apply", "twice", "insects.csv")
+    assert np.mean([row["class"] for row in rows_of("classes.csv")] == CLASSES) > 0.9
 
 
 def test_the_same_again_from_run_toml(tmp_path):
@@ -183,8 +228,15 @@ def test_decisions_come_back_as_clean_labels(tmp_path):
         assert found["decided"] == "true"
         assert found["given"] == row["given"], "as it is in the table"
     assert ranked[second["id"]]["p_wrong"] == "0"
+    last = [row["id"] for row in rows_of("twice/labels.csv")[-3:]]
+    assert set(last) == {row["id"] for row in (first, second, third)}, "nothing left to do there"
+    same = [(tmp_path / out / "transitions.csv").read_bytes() for out in ("once", "twice")]
+    assert same[0] == same[1], "how labels came about is not changed by looking at them"
     review = json.loads((tmp_path / "twice" / "report.json").read_text())["review"]["rows"]
-    assert not {row["row"] for row in review[:10]} & {first["id"], second["id"]}
+    assert not {row["row"] for row in review} & {first["id"], second["id"], third["id"]}
+    call("report", "twice", "--out", "again.json")
+    again = json.loads((tmp_path / "again.json").read_text())["review"]["rows"]
+    assert [row["row"] for row in again] == [row["row"] for row in review]
     assert "A person has decided" in call("explain", second["id"], "twice")
     # The decisions are kept with the run, so that it can be done again.
     call("run", "insects.csv", "--config", "twice/run.toml", "--out", "thrice")
@@ -199,7 +251,7 @@ def test_decisions_come_back_as_clean_labels(tmp_path):
         ("i999,ant,accept,bee", "'i999' is no row"),
         ("i1,{},perhaps,bee", "decision must be one of accept, reject, change"),
         ("i1,{},change,", "no class is given"),
-        ("i1,{},change,wasp", "name classes that no label has: wasp"),
+        ("i1,{},change,wasp", "--decisions has unknown labels in 1 row: 'wasp' (1)"),
         ("i1,wasp,accept,bee", "Are these decisions of another table?"),
     ],
 )
@@ -213,6 +265,37 @@ def test_decisions_that_cannot_be(tmp_path, line, message):
     )
     assert message in output
     assert not (tmp_path / "insects_labels").exists()
+    options = ("--id", "who", "--decisions", "decisions.csv")
+    assert message in call("check", "insects.csv", *options, code=2), "before anything is fitted"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--task", "positive-unlabelled"], "has a single label"),
+        (["--estimator", "tree"], "--estimator must be one of"),
+        (["--estimator", "nothing:here"], "cannot be had"),
+        (["--labelled", "1"], "No class can get the label unlabelled"),
+        (["--image", "colour"], "The first image"),
+        (["--decisions", "nothing.csv"], "nothing.csv does not exist"),
+        (["--label-proba", "who"], "1 columns whose names begin with 'who'"),
+    ],
+)
+def test_check_refuses_what_run_refuses(options, message):
+    write_table()
+    for command in ("check", "run"):
+        assert message in call(command, "insects.csv", "--id", "size", *options, code=2)
+
+
+def test_check_says_what_would_be_solved(tmp_path):
+    write_table(names=("", "bee"), wrong=0)
+    (tmp_path / "decisions.csv").write_text("row,given,decision,class\ni0,,accept,ant\n")
+    options = ("--id", "who", "--negative", "ant", "--decisions", "decisions.csv")
+    output = call("check", "insects.csv", *options)
+    assert "task: positive-unlabelled" in output
+    assert "decided: 1" in output
+    found = json.loads(call("check", "insects.csv", *options, "--json"))
+    assert (found["task"], found["decided"]) == ("positive-unlabelled", 1)
 
 
 def test_probabilities_from_elsewhere(tmp_path):
@@ -230,6 +313,21 @@ def test_probabilities_from_elsewhere(tmp_path):
     assert np.mean((np.array(proba["p(yes)"]) > 0.5) == positive) > 0.9
     call("apply", "out", "given.csv")
     assert len(rows_of("classes.csv")) == 300
+
+
+def test_names_as_long_as_books(tmp_path):
+    write_table(names=("ant" * 50_000, "bee" * 50_000))
+    call("run", "insects.csv", "--id", "who", *QUICK, "--out", "once")
+    for name in ("report.html", "report.json", "report.md"):
+        assert (tmp_path / "once" / name).stat().st_size < 500_000
+    (row, *_) = json.loads((tmp_path / "once" / "report.json").read_text())["review"]["rows"]
+    with open("decisions.csv", "w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(["row", "given", "decision", "class"])
+        out.writerow([row["row"], row["given"], "accept", row["suggested"]])
+    output = call("check", "insects.csv", "--id", "who", "--decisions", "decisions.csv")
+    assert "decided: 1" in output
+    assert len(output) < 1000
 
 
 def test_decisions_for_the_class_that_is_never_labelled():
@@ -263,13 +361,48 @@ def test_exit_codes_json_and_force(tmp_path):
     assert "Column 'leak' alone tells the label" in output
 
 
+def test_not_converged(monkeypatch):
+    monkeypatch.setattr("decoupling.classifier.infer", partial(infer, max_iter=1))
+    write_table()
+    output = call("run", "insects.csv", *QUICK, "--out", "out", "--strict", code=3)
+    assert "Stopped after 1 iterations, not converged" in output
+    assert "wrote out/report.html" in output, "what there is may still be of use"
+    found = json.loads(call("run", "insects.csv", *QUICK, "--out", "again", "--json", code=3))
+    assert found["converged"] is False
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [
+        ("a.train.csv", "a.train_labels"),
+        ("a.test.csv", "a.test_labels"),
+        ("b.csv.gz", "b_labels"),
+        ("c.TSV", "c_labels"),
+        ("d.2024", "d.2024_labels"),
+        ("e", "e_labels"),
+    ],
+)
+def test_a_folder_of_its_own_for_each_table(tmp_path, name, folder):
+    write_table()
+    content = (tmp_path / "insects.csv").read_bytes()
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    found = json.loads(call("run", name, "--rounds", 0, "--folds", 2, "--json"))
+    assert f"{folder}/report.html" in found["files"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["run", "nothing.csv"], "nothing.csv does not exist"),
         (["run", "insects.csv", "--label", "lable"], "Did you mean 'label'"),
+        (["report", "insects.csv", "--out", "x.pdf"], "a whole model.decoupling of a run"),
         (["run", "insects.csv", "--estimator", "tree"], "estimator must be one of"),
-        (["run", "insects.csv", "--task", "guess"], "task"),
+        (["run", "insects.csv", "--task", "guess"], "--task must be one of auto"),
+        (
+            ["run", "insects.csv", "--task", "supervised"],
+            "The column of labels has 18 unlabelled rows, which a supervised task does not have. "
+            "Use --task semi-supervised.",
+        ),
         (["run", "insects.csv", "--label", "size"], "these are no labels but numbers or names"),
         (["run", "insects.csv", "--label", "who"], "these are no labels but numbers or names"),
         (["run", "insects.csv", "--image", "colour"], "The first image"),
@@ -325,10 +458,25 @@ def test_demo(tmp_path):
     assert "already" in call("demo", code=2)
 
 
-def test_info():
+def test_info_and_version():
     output = call("info")
     assert "Python" in output
     assert "scikit-learn" in output
+    found = json.loads(call("info", "--json"))
+    assert found["packages"]["decoupling"]
+    assert call("--version") == f"decoupling {decoupling.__version__}\n"
+
+
+def test_json_of_the_other_commands():
+    made = json.loads(call("demo", "--json"))
+    assert made["accuracy_before"] < 0.7 < made["accuracy_after"]
+    assert "demo/report.html" in made["files"]
+    applied = json.loads(call("apply", "demo", "demo/digits.csv", "--json"))
+    assert (applied["rows"], applied["files"]) == (1797, ["classes.csv"])
+    assert applied["guesses"] == {"delimiter": ","}
+    told = json.loads(call("report", "demo", "--out", "again.md", "--json"))
+    assert told["files"] == ["again.md"]
+    assert "look wrong" in told["verdict"]["headline"]
 
 
 def test_the_examples_of_the_help_work():
@@ -341,6 +489,29 @@ def test_the_examples_of_the_help_work():
         assert f"decoupling {name}" in call(name, "--help")
         for example in examples:
             call(*shlex.split(example)[1:])
+
+
+def test_interrupted_while_writing_it_leaves_nothing_behind(tmp_path, monkeypatch):
+    def interrupt(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("decoupling.persistence.save", interrupt)
+    write_table()
+    output = call("run", "insects.csv", "--id", "who", *QUICK, "--out", "a/b", code=130)
+    assert "Interrupted. Nothing was written." in output
+    assert [path.name for path in tmp_path.iterdir()] == ["insects.csv"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes")
+def test_whoever_reads_may_stop_reading():
+    write_table()
+    for options in ((), ("--json",)):
+        line = [sys.executable, "-m", "decoupling", "check", "insects.csv", *options]
+        process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdout.close()
+        assert process.wait(60) == 1
+        assert process.stderr.read() == b""
+        process.stderr.close()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")

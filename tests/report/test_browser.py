@@ -227,6 +227,22 @@ def test_what_was_kept_by_others_is_no_harm(visit):
         assert page.inner_text("#counter").startswith("0 of 26 decided"), text
 
 
+def test_decisions_on_rows_that_are_no_longer_listed_are_kept(visit, noisy, tmp_path):
+    path = noisy.report(data_hash="same").save(tmp_path / "report.html")
+    page = visit(path=path)
+    for number in (1, 20):
+        page.click(f"#rows tbody tr:nth-child({number}) .accept")
+    before = decisions(page, tmp_path)
+    noisy.report(data_hash="same", n_review=5).save(path)
+    page.reload()
+    assert page.inner_text("#counter").startswith("1 of 5 decided")
+    assert "1 earlier, on rows that are not listed now" in page.inner_text("#counter")
+    page.click("#rows tbody tr:nth-child(2) .reject")
+    after = decisions(page, tmp_path)
+    assert after[:2] == before
+    assert len(after) == 3
+
+
 def test_without_storage_decisions_last_for_the_visit(visit, files, tmp_path):
     frame = tmp_path / "frame.html"
     page = files["noisy"].read_text(encoding="utf-8").replace("&", "&amp;").replace('"', "&quot;")

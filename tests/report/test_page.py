@@ -14,6 +14,7 @@ import pytest
 from flowers import HOSTILE, fit, irises
 
 from decoupling.report.content import report_content
+from decoupling.report.markdown import report_markdown
 from decoupling.report.page import report_page
 
 VOID = {"meta", "img", "input"}
@@ -140,6 +141,8 @@ def test_many_classes_are_folded():
     assert "31 classes are too many for a map" in page
     assert 'class="heat' not in page
     assert "Worst pairs" in page
+    assert content["transitions"]["mean"] is None
+    assert "31 classes are too many for a table" in report_markdown(content)
     assert 'class="heat' in report_page(_many_classes(30))
     assert len(report_page(_many_classes(30)).encode()) < 1_000_000
 
@@ -167,7 +170,21 @@ def test_a_full_page_is_small(noisy):
 
 def test_a_large_page_warns(noisy):
     with pytest.warns(UserWarning, match="bytes, more than 1,000,000"):
-        page_of(noisy, row_names=["x" * 60_000 + str(i) for i in range(150)], n_review=50)
+        page_of(noisy, commands=["x" * 1_000_000])
+
+
+def test_names_as_long_as_books_are_cut():
+    X, given, _ = irises()
+    books = {name: name * 100_000 for name in set(given)}
+    clf = fit(X, np.array([books[name] for name in given], dtype=object), task="noisy")
+    report = clf.report(row_names=["x" * 60_000 + str(i) for i in range(150)])
+    assert len(report.html().encode()) < 200_000
+    assert len(report.json()) < 200_000
+    assert len(report.markdown()) < 200_000
+    assert len(set(report.content["transitions"]["classes"])) == 3
+    assert len({row["row"] for row in report.content["review"]["rows"]}) == len(
+        report.content["review"]["rows"]
+    )
 
 
 def test_no_row_stands_out(supervised):

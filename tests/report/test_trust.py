@@ -23,6 +23,15 @@ def test_all_is_well(noisy):
     assert len(trust["reasons"]) == 5
 
 
+def test_reasons_may_be_worded_otherwise(noisy):
+    facts = read_facts(noisy)
+    swapped = dataclasses.replace(facts, transitions=facts.transitions[[1, 0, 2]])
+    trust, said = trust_of(noisy, swapped, ["As it was said."], str.upper)
+    assert all(reason["text"].isupper() for reason in trust["reasons"])
+    assert said[0] == "As it was said."
+    assert said[1].startswith("THE LABEL OF")
+
+
 def test_a_run_that_did_not_converge(noisy):
     facts = read_facts(noisy)
     trace = dataclasses.replace(facts.trace, stopped_because="max_iter")

@@ -1,5 +1,7 @@
 """What a column means, and its cells as numbers."""
 
+import re
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -78,7 +80,53 @@ def test_values():
 def test_cells_that_are_no_numbers_are_told_of():
     cells = [f"{k}.5" for k in range(N - 1)] + ["unknown"]
     (), (left,) = find_features(table_of(x=cells))
-    assert left.reason == "39 of its 40 cells look like numbers, and others such as 'unknown'"
+    assert left.reason == (
+        "39 of its 40 cells look like numbers, such as '0.5', and others like 'unknown': --numeric "
+        "takes them as such"
+    )
+
+
+@pytest.mark.parametrize(
+    ("write", "told"),
+    [
+        ("{},5".format, "look like numbers, such as '0,5': --numeric takes them as such"),
+        ("1,{:03}.50".format, "look like numbers, such as '1,000.50'"),
+        ("{}%".format, "look like numbers, such as '0%'"),
+        ("$ {}".format, "look like numbers"),
+        (lambda k: f"{k % 12 + 1}/{k % 28 + 1}/2020", "look like dates, such as '1/1/2020': write"),
+    ],
+)
+def test_many_categories_that_look_like_numbers(write, told):
+    cells = [write(k) for k in range(60)] * 4
+    with pytest.warns(UserWarning, match=re.escape(told)):
+        (feature,), () = find_features(table_of(x=cells))
+    assert feature.kind == "category"
+    find_features(table_of(x=cells[:40] * 4))  # few enough to be codes
+
+
+def test_what_is_said_of_a_column_holds():
+    table = Table(
+        pa.table(
+            {
+                "zip": [10115, 20095] * 20,
+                "price": ["$1,234.50", "12%", "n.d.", None] * 10,
+                "id": range(40),
+            }
+        ),
+        "table.csv",
+    )
+    features, left_out = find_features(table, categorical=["zip"], numeric=["price", "id"])
+    assert [feature.kind for feature in features] == ["category", "number", "number"]
+    assert features[0].categories == ("10115", "20095")
+    assert left_out == ()
+    with pytest.warns(UserWarning, match="Column 'price' has 10 cells that are no numbers"):
+        X = feature_array(table, features)
+    np.testing.assert_array_equal(X[:4, 1], [1234.5, 12, np.nan, np.nan])
+    np.testing.assert_array_equal(X[:2, 0], [0, 1])
+    european = Table(pa.table({"price": ["1.234,50", "3"]}), "table.csv", decimal=",")
+    np.testing.assert_array_equal(feature_array(european, features[1:2])[:, 0], [1234.5, 3])
+    with pytest.raises(TableError, match="in the column 'x' are no categories"):
+        find_features(table_of(x=[[1], [2]]), categorical=["x"])
 
 
 def test_whole_numbers_too_long_for_a_float():
@@ -94,7 +142,7 @@ def test_whole_numbers_too_long_for_a_float():
 def test_other_types_are_left_out(column):
     (), (left,) = find_features(table_of(x=column))
     assert "are no features" in left.reason
-    with pytest.raises(TableError, match="column 'x' was one of the kind 'category'"):
+    with pytest.raises(TableError, match="in the column 'x' are no categories"):
         feature_array(table_of(x=[[1], [2]]), [Feature("x", "category", ("a",))])
 
 
@@ -112,7 +160,7 @@ def test_infinite_cells_are_missing():
 
 
 def test_words_where_numbers_were():
-    with pytest.raises(TableError, match="column 'x' was one of the kind 'number'"):
+    with pytest.raises(TableError, match="column 'x' should be one of the kind 'number'"):
         feature_array(table_of(x=["a", "b"]), [Feature("x", "number")])
 
 

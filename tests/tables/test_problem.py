@@ -81,16 +81,26 @@ def test_the_guess_leaves_other_columns_alone():
         ({"x": X, "kind": pa.nulls(4, pa.float64())}, {}, "'kind' has no label in any row"),
         ({"x": X, "kind": ["a", "b"] * 2}, {"label": "kin"}, "Did you mean 'kind'"),
         ({"x": X, "kind": ["a", "b"] * 2}, {"exclude": ["y"]}, "has no column 'y'"),
-        ({"x": [1] * 4, "kind": ["a", "b"] * 2}, {}, r"no features .*x: all its cells are alike"),
+        ({"x": X, "kind": ["a", "b"] * 2}, {"numeric": ["y"]}, "has no column 'y'"),
+        ({"x": X, "kind": ["a", "b"] * 2}, {"numeric": ["kind"]}, "'kind' is said to be two"),
+        ({"x": X, "kind": ["a", "b"] * 2}, {"numeric": ["x"], "categorical": ["x"]},
+         "'x' is said to be two things"),
+        ({"x": [1] * 4, "kind": ["a", "b"] * 2}, {}, r"no features .*are alike.*--numeric"),
         ({"x": X, "kind": ["a", "b"] * 2}, {"label_proba": "p_"}, "has 0 columns whose names"),
         ({"p_a": X, "p_c": X, "kind": ["a", "b"] * 2}, {"label_proba": "p_"},
          "no column of p.label . x. for the labels 'b': expected p_b"),
         ({"p_a": X, "p_b": ["x"] * 4, "kind": ["a", "b"] * 2}, {"label_proba": "p_"},
          "must be numbers"),
+        ({"p_a": [0.1] * 4, "p_b": [0.8] * 4, "p_c": [0.1] * 4, "kind": ["a", "b"] * 2},
+         {"label_proba": "p_"}, "is given in 'p_c', and no row has such a label"),
+        ({"p_a": [10.0] * 4, "p_b": [90.0] * 4, "kind": ["a", "b"] * 2}, {"label_proba": "p_"},
+         "Were percentages passed"),
+        ({"p_a": [0.1, None] * 2, "p_b": [0.9] * 4, "kind": ["a", "b"] * 2},
+         {"label_proba": "p_"}, "nan at row 1, column 0 is not finite"),
     ],
 )  # fmt: skip
 def test_what_is_missing(columns, options, message):
-    with pytest.raises(TableError, match=message):
+    with pytest.raises(ValueError, match=message):
         pose(table_of(**columns), **options)
 
 
@@ -100,8 +110,8 @@ def test_a_label_that_cannot_be_guessed():
 
 
 def test_probabilities_of_labels():
-    table = table_of(p_2=[0.1, 0.2], p_=[0.5, 0.4], p_1=[0.4, 0.4], label=[1, None])
-    problem = pose(table, label_proba="p_")
-    assert problem.label_names == (None, 2, 1), "no row has the label 2"
-    np.testing.assert_array_equal(problem.X, [[0.5, 0.1, 0.4], [0.4, 0.2, 0.4]])
+    columns = {"p_2": [0.1, 0.2, 0], "p_": [0.5, 0.4, 0.6], "p_1": [0.4, 0.4, 0.4]}
+    problem = pose(table_of(**columns, label=[1, None, 2]), label_proba="p_")
+    assert problem.label_names == (None, 2, 1)
+    np.testing.assert_array_equal(problem.X[:2], [[0.5, 0.1, 0.4], [0.4, 0.2, 0.4]])
     assert problem.features == ()

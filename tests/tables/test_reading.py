@@ -97,6 +97,11 @@ def test_quoted_cells_may_be_empty(tmp_path):
     assert columns(table) == {"a": [1, None, 2], "label": ["x", None, "y"]}
 
 
+def test_long_cells(tmp_path):
+    table = read(tmp_path, f"x;label\n{'a,' * 200_000};b\nc;d\n")
+    assert [len(cell) for cell in columns(table)["x"]] == [400_000, 1]
+
+
 def test_wide_tables(tmp_path):
     names = [f"a long name of column {k}" for k in range(20_000)]
     text = ",".join(names) + "\n" + ",".join(["1"] * 20_000) + "\n"
@@ -105,6 +110,58 @@ def test_wide_tables(tmp_path):
 
 def test_columns_without_a_name(tmp_path):
     assert read(tmp_path, ",label\n0,a\n1,b\n").columns == ["column 1", "label"]
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "^"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_delimiter_may_stand_in_the_first_line(tmp_path, delimiter, end):
+    lines = [f"sep={delimiter}", f"x{delimiter}label", f"1,5{delimiter}a,b", f"2,5{delimiter}c"]
+    table = read(tmp_path, end.join(lines) + end, encoding="utf-8-sig")
+    assert columns(table) == {"x": [1.5, 2.5], "label": ["a,b", "c"]}
+    told = {"\t": "tab"}.get(delimiter, delimiter)
+    assert table.guesses == {"delimiter": told, "header": "line 2", "decimal": ","}
+
+
+@pytest.mark.parametrize(
+    ("before", "line"),
+    [
+        ("# made by hand\n", 2),
+        ("# a, b\n#\n\n# c\n", 5),
+        ("#,\n#a\n", 3),
+        ("sep=,\n# a\n", 3),
+    ],
+)
+def test_comments_before_the_header(tmp_path, before, line):
+    table = read(tmp_path, before + "x,label\n1,a\n2,# b\n")
+    assert columns(table) == {"x": [1, 2], "label": ["a", "# b"]}
+    assert table.guesses["header"] == f"line {line}"
+
+
+def test_a_header_may_begin_like_a_comment(tmp_path):
+    assert read(tmp_path, "#x\tlabel\n1\ta\n").columns == ["#x", "label"]
+    assert read(tmp_path, "## v1\n#x\tlabel\n1\ta\n").columns == ["#x", "label"]
+    assert read(tmp_path, "#x,label\n#1,a\n").columns == ["#x", "label"]
+
+
+def test_decimal_commas_are_found_wherever_they_are(tmp_path):
+    rows = [f"{k};a" for k in range(50_000)]
+    table = read(tmp_path, "x;label\n" + "\n".join([*rows, "1,5;b"]) + "\n")
+    assert columns(table)["x"][-1] == 1.5
+    assert table.guesses["decimal"] == ","
+
+
+@pytest.mark.parametrize(
+    ("text", "cells"),
+    [
+        ('x,label\n"1,234",a\n"5,678",b\n', ["1,234", "5,678"]),  # thousands, perhaps
+        ('x,label\n"1,23",a\n"5,678",b\n', [1.23, 5.678]),
+        ("x;label\n1,234;a\n5,678;b\n", [1.234, 5.678]),
+        ("x;y;label\n1,5;0.5;a\n2,5;0.5;b\n", ["1,5", "2,5"]),  # one of both
+        ("x;label\n1,5;a\nno;b\nno;b\nno;b\n", ["1,5", "no", "no", "no"]),
+    ],
+)
+def test_which_sign_is_the_decimal_one(tmp_path, text, cells):
+    assert columns(read(tmp_path, text))["x"] == cells
 
 
 @pytest.mark.parametrize("content", ["x,y\r\n1,2\r\n", "x,y\n1,2", "x,y\n1,2\n\n"], ids=repr)
@@ -122,6 +179,12 @@ def test_parquet(tmp_path):
     assert table.guesses == {}
 
 
+def test_parquet_with_two_columns_of_one_name(tmp_path):
+    parquet.write_table(pa.table([[1], [2]], names=["x", "x"]), tmp_path / "table.parquet")
+    with pytest.raises(TableError, match="more than one column called 'x'"):
+        read_table(tmp_path / "table.parquet")
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -129,12 +192,18 @@ def test_parquet(tmp_path):
         (b"\n\n", "has no text"),
         (b"x,y\n", "has a header and no rows"),
         (b"x,y,x\n1,2,3\n", "more than one column called 'x'"),
-        (b"x,y\n1,2\n1,2,3\n4\n", "2 of its rows .* row 2 has 3; row 3 has 1"),
+        (b"x,y\n1,2\n1,2,3\n4\n", "2 of its rows .* line 3 has 3; line 4 has 1"),
+        (b'x,y\n"1\n1",2\n\n1,2,3\n', "1 of its rows .* line 5 has 3"),
+        (b"A title\nx,y\n1,2\n3,4\n", r"line 2 has 2; .* Is line 1 the header\?"),
+        (b"# made by hand\n#\nx,y\n1\n", "line 4 has 1"),
         (b"x,y\n1,2\n3,\x004\n", "line 3 has a NUL character"),
-        (b'x,y\n"1,2\n3,4\n', "row 1 has 1"),
+        (b'x,y\n"1,2\n3,4\n', "line 2 has 1"),
+        (b"x,y\n1," + b"a" * 200_000 + b"\n1\n", "the first has 1"),
         (b'x,y\n1,2\n3,"4\n5,6\n7,8\n', "line 3: a quote is opened and never closed"),
         (gzip.compress(b"x,y\n1,2\n" * 1000)[:-20], "its end is missing or damaged"),
         (b"\x1f\x8bnonsense", "missing or damaged"),
+        (b"PK\x03\x04nonsense", "an Excel workbook or a zip file. Save its sheet"),
+        (b"BZh91AY", "compressed with bzip2"),
         (b"PAR1nonsense", "begins like a Parquet file but is none"),
         (b"x,y\n1,\x81\x8d\n", "is not cp1252"),
     ],

@@ -77,6 +77,13 @@ def test_whole_or_nothing(tmp_path):
     assert sorted(path.name for path in out.iterdir()) == ["a.txt", "mine.txt"]
 
 
+def test_folders_that_were_made_go_with_what_failed(tmp_path):
+    with pytest.raises(RuntimeError):
+        with whole_files(tmp_path / "a" / "b" / "out", ["a.txt"], force=False):
+            raise RuntimeError
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_is_there_is_not_replaced_unasked(tmp_path):
     (tmp_path / "a.txt").write_text("old")
     with pytest.raises(TableError, match=r"has a.txt already. .* --force"):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Final
 
 import typer
 
+from decoupling import __version__
 from decoupling.cli import reproduce
 from decoupling.cli.checking import check
+from decoupling.cli.demonstrating import demo
 from decoupling.cli.models import apply, explain, info, report
-from decoupling.cli.running import demo, run
+from decoupling.cli.running import run
 
 COMMANDS: Final = (demo, check, run, apply, report, explain, info)
 
@@ -19,6 +21,26 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        print(f"decoupling {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_tell_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Options that come before the command."""
+
+
 for command in COMMANDS:
     app.command()(command)
 app.add_typer(reproduce.app, name="reproduce")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import Any
 
@@ -11,28 +10,49 @@ from rich.markup import escape
 from decoupling._text import name_text
 from decoupling.cli.options import (
     NOTHING_WRITTEN,
+    Categorical,
     Decimal,
+    DecisionsFile,
     Delimiter,
     Encoding,
+    Estimator,
     Exclude,
     File,
+    Folds,
     Id,
+    Image,
     Json,
     Label,
+    Labelled,
     LabelProba,
+    Negative,
+    Noise,
+    Numeric,
+    Task,
     Unlabelled,
     tab,
 )  # fmt: skip
-from decoupling.cli.terminal import console, errors, plainly, shown
+from decoupling.cli.pipes import as_file, beside
+from decoupling.cli.terminal import console, errors, plainly, print_json, shown
 
 
 def check(
     file: File,
     label: Label = None,
+    task: Task = "auto",
+    estimator: Estimator = "logistic",
     id: Id = None,
     exclude: Exclude = None,
+    categorical: Categorical = None,
+    numeric: Numeric = None,
     unlabelled: Unlabelled = None,
+    negative: Negative = "negative",
+    noise: Noise = None,
+    labelled: Labelled = None,
     label_proba: LabelProba = None,
+    image: Image = None,
+    decisions: DecisionsFile = None,
+    folds: Folds = 5,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     decimal: Decimal = None,
@@ -40,23 +60,35 @@ def check(
 ) -> None:
     """Say what is in a file and what would be made of it; change nothing.
 
+    With the options of a run, what passes is refused there only if the fit itself fails.
+
     decoupling check demo/digits.csv
     """
     from decoupling.run.settings import Settings
-    from decoupling.run.solving import collected_warnings, read_problem
+    from decoupling.run.solving import collected_warnings, read_problem, rehearse
 
     settings = Settings(
-        label=label, id=id, exclude=tuple(exclude or ()), unlabelled=unlabelled,
-        label_proba=label_proba, delimiter=tab(delimiter), encoding=encoding, decimal=decimal,
+        label=label, id=id, exclude=tuple(exclude or ()),
+        categorical=tuple(categorical or ()), numeric=tuple(numeric or ()),
+        unlabelled=unlabelled,
+        label_proba=label_proba, image=image, task=task, negative=negative, noise=noise,
+        labelled=labelled, estimator=estimator, folds=folds, delimiter=tab(delimiter),
+        encoding=encoding, decimal=decimal, decisions=None if decisions is None else str(decisions),
     )  # fmt: skip
     with plainly(NOTHING_WRITTEN):
-        with collected_warnings() as warned:
-            table, problem = read_problem(file, settings)
-        found = described(table, problem)
+        with collected_warnings() as warned, as_file(file) as path:
+            table, problem, decided = read_problem(path, settings, beside(file))
+            name = rehearse(problem, settings, decided).name
+        found = described(table, problem) | {"task": name}
+        if decided is not None:
+            found["decided"] = int(decided.rows.sum())
         if as_json:
-            print(json.dumps(found | {"warnings": warned}, indent=2, ensure_ascii=False))
+            print_json(found | {"warnings": warned})
             return
         print_problem(found)
+        console.print(f"  task: {name}")
+        if decided is not None:
+            console.print(f"  decided: {found['decided']:,}")
         print_warnings(warned)
         console.print("This file can be run. Nothing was written.")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -25,7 +24,8 @@ from decoupling.cli.options import (
     RawCsv,
     tab,
 )  # fmt: skip
-from decoupling.cli.terminal import console, plainly, shown, written
+from decoupling.cli.pipes import as_file
+from decoupling.cli.terminal import console, plainly, print_json, shown, written
 
 _PACKAGES: Final = (
     "decoupling", "numpy", "scipy", "scikit-learn", "pyarrow", "matplotlib", "jinja2", "skops",
@@ -47,6 +47,7 @@ def apply(
     decimal: Decimal = None,
     raw_csv: RawCsv = False,
     force: Force = False,
+    as_json: Json = False,
 ) -> None:
     """Give new rows their class probabilities by the model of a run.
 
@@ -63,14 +64,24 @@ def apply(
             raise TableError(f"--out must end in .csv or .parquet; got {out.name!r}.")
         refuse_existing(out.parent, [out.name], force=force, inputs=[file, model])
         clf, about = _loaded(model, classifiers=True, trust=trust)
-        with collected_warnings() as warned:
-            table = read_table(file, delimiter=tab(delimiter), encoding=encoding, decimal=decimal)
+        with collected_warnings() as warned, as_file(file) as path:
+            table = read_table(path, delimiter=tab(delimiter), encoding=encoding, decimal=decimal)
             columns = class_columns(clf, new_rows(table, about), table, about.get("id"))
         with written_whole(out) as part:
             if out.suffix == ".csv":
                 write_csv(part, columns, raw=raw_csv)
             else:
                 write_parquet(part, columns)
+        if as_json:
+            print_json(
+                {
+                    "rows": len(table),
+                    "guesses": table.guesses,
+                    "warnings": warned,
+                    "files": [str(out)],
+                }
+            )
+            return
         console.print(f"{len(table):,} rows")
         if table.guesses:
             told = ", ".join(f"{name} {value!r}" for name, value in table.guesses.items())
@@ -107,6 +118,7 @@ def report(
     ),
     review: Annotated[int, typer.Option(min=0, help="Rows to list, at most 500.")] = 50,
     force: Force = False,
+    as_json: Json = False,
 ) -> None:
     """Write the report of a run again, with more rows or in another form.
 
@@ -114,6 +126,7 @@ def report(
     """
     from decoupling.report.content import report_content
     from decoupling.report.document import Report
+    from decoupling.run.wording import in_options
     from decoupling.tables.writing import refuse_existing
 
     with plainly(NOTHING_WRITTEN):
@@ -123,9 +136,14 @@ def report(
         content = report_content(
             clf, row_names=about.get("row_names"), title=kept.get("title"),
             data_hash=kept.get("data"), n_review=review, warnings=about.get("warnings", ()),
-            commands=kept.get("commands", ()),
+            commands=kept.get("commands", ()), decided=about.get("decided", ()),
+            wording=in_options,
         )  # fmt: skip
-        written([Report(content).save(out)])
+        path = Report(content).save(out)
+        if as_json:
+            print_json({"verdict": content["verdict"], "files": [str(path)]})
+            return
+        written([path])
 
 
 def explain(
@@ -144,7 +162,7 @@ def explain(
         number = _row_number(row, about.get("row_names"))
         found = explained(clf, number, decided=number in about.get("decided", ()))
         if as_json:
-            print(json.dumps(found.as_dict(), indent=2, ensure_ascii=False))
+            print_json(found.as_dict())
             return
         console.print(shown(found.words()), markup=False)
         grid = Grid(box=None, padding=(0, 2, 0, 0))
@@ -176,14 +194,23 @@ def _row_number(row: str, names: list[str] | None) -> int:
     raise ValueError(f"{row!r} is neither the number of a row nor the id of one.")
 
 
-def info() -> None:
+def info(as_json: Json = False) -> None:
     """Versions, for a report of a bug.
 
     decoupling info
     """
-    console.print(f"Python {platform.python_version()}, {platform.system()} {platform.machine()}")
-    for name in _PACKAGES:
-        try:
-            console.print(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            console.print(f"{name} is not installed")
+    system = f"{platform.system()} {platform.machine()}"
+    packages = {name: _version(name) for name in _PACKAGES}
+    if as_json:
+        print_json({"python": platform.python_version(), "system": system, "packages": packages})
+        return
+    console.print(f"Python {platform.python_version()}, {system}")
+    for name, found in packages.items():
+        console.print(f"{name} {found or 'is not installed'}")
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

@@ -8,12 +8,27 @@ from typing import Annotated, Final
 import typer
 
 NOTHING_WRITTEN: Final = "Nothing was written."
+# Of those that numpy takes.
+LARGEST_SEED: Final = 2**32 - 1
 
-File = Annotated[Path, typer.Argument(help="CSV, TSV or Parquet, also compressed with gzip.")]
+File = Annotated[
+    Path,
+    typer.Argument(help="CSV, TSV or Parquet, also compressed with gzip; - is standard input."),
+]
 Model = Annotated[Path, typer.Argument(help="model.decoupling of a run, or its folder.")]
 Label = Annotated[str | None, typer.Option(help="Column of the labels; guessed if left out.")]
 Id = Annotated[str | None, typer.Option(help="Column that names the rows; it is no feature.")]
 Exclude = Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(help="Column of categories, though of numbers by its looks; may be repeated."),
+]
+Numeric = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column of numbers, though written like 1,234.50, 12% or $3; may be repeated."
+    ),
+]
 Unlabelled = Annotated[
     str | None, typer.Option(help="Value that means unlabelled, besides an empty cell.")
 ]
@@ -28,6 +43,24 @@ Task = Annotated[
         "noisy, class-conditional-noise or complementary."
     ),
 ]
+Estimator = Annotated[str, typer.Option(help="logistic, forest, boosting, mlp, or module:object.")]
+Negative = Annotated[
+    str, typer.Option(help="Class that is never labelled, in positive-unlabelled tasks.")
+]
+Noise = Annotated[
+    float | None, typer.Option(min=0, max=1, help="Share of wrong labels, if it is known.")
+]
+Labelled = Annotated[
+    float | None, typer.Option(min=0, max=1, help="Share of rows with a label, by class.")
+]
+Image = Annotated[
+    str | None, typer.Option(help="Column of images or of their paths, shown in the report.")
+]
+DecisionsFile = Annotated[
+    Path | None,
+    typer.Option("--decisions", help="decisions.csv from the report: classes that are known."),
+]
+Folds = Annotated[int, typer.Option(min=2, help="Folds of the cross-fitting.")]
 Delimiter = Annotated[str | None, typer.Option(help="Between cells; guessed if left out.")]
 Encoding = Annotated[str | None, typer.Option(help="Of the text; guessed if left out.")]
 Decimal = Annotated[str | None, typer.Option(help="Decimal point or comma; guessed if left out.")]

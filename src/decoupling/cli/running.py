@@ -1,8 +1,7 @@
-"""`decoupling run` and `decoupling demo`: from a table to all files."""
+"""`decoupling run`: from a table to all files."""
 
 from __future__ import annotations
 
-import json
 import shlex
 import shutil
 from collections.abc import Mapping
@@ -14,24 +13,43 @@ import typer
 
 from decoupling.cli.checking import described, print_problem, print_warnings
 from decoupling.cli.options import (
+    LARGEST_SEED,
     NOTHING_WRITTEN,
+    Categorical,
     Decimal,
+    DecisionsFile,
     Delimiter,
     Encoding,
+    Estimator,
     Exclude,
     File,
+    Folds,
     Force,
     Id,
+    Image,
     Json,
     Label,
+    Labelled,
     LabelProba,
+    Negative,
+    Noise,
+    Numeric,
     RawCsv,
     Task,
     Unlabelled,
     tab,
 )  # fmt: skip
+from decoupling.cli.pipes import as_file, beside
 from decoupling.cli.progress import fits_shown
-from decoupling.cli.terminal import NOT_CONVERGED, busy, console, plainly, shown, written
+from decoupling.cli.terminal import (
+    NOT_CONVERGED,
+    busy,
+    console,
+    plainly,
+    print_json,
+    shown,
+    written,
+)  # fmt: skip
 
 _WARNED: Final = 1
 _FILES: Final = (
@@ -39,8 +57,8 @@ _FILES: Final = (
     "model.decoupling", "run.toml",
 )  # fmt: skip
 _DECISIONS: Final = "decisions.csv"
-# The table of the demonstration.
-_DIGITS: Final = "digits.csv"
+# What the name of a table ends in; anything else is part of the name.
+_ENDINGS: Final = (".csv", ".tsv", ".tab", ".txt", ".parquet", ".pq")
 
 
 def run(
@@ -49,31 +67,21 @@ def run(
     label: Label = None,
     task: Task = "auto",
     out: Annotated[Path | None, typer.Option(help="Folder to write to; NAME_labels.")] = None,
-    estimator: Annotated[
-        str, typer.Option(help="logistic, forest, boosting, mlp, or module:object.")
-    ] = "logistic",
+    estimator: Estimator = "logistic",
     id: Id = None,
     exclude: Exclude = None,
+    categorical: Categorical = None,
+    numeric: Numeric = None,
     unlabelled: Unlabelled = None,
-    negative: Annotated[
-        str, typer.Option(help="Class that is never labelled, in positive-unlabelled tasks.")
-    ] = "negative",
-    noise: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Share of wrong labels, if it is known.")
-    ] = None,
-    labelled: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Share of rows with a label, by class.")
-    ] = None,
+    negative: Negative = "negative",
+    noise: Noise = None,
+    labelled: Labelled = None,
     label_proba: LabelProba = None,
-    image: Annotated[
-        str | None, typer.Option(help="Column of images or of their paths, shown in the report.")
-    ] = None,
-    decisions: Annotated[
-        Path | None, typer.Option(help="decisions.csv from the report: labels that are right.")
-    ] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-fitting.")] = 5,
+    image: Image = None,
+    decisions: DecisionsFile = None,
+    folds: Folds = 5,
     rounds: Annotated[int, typer.Option(min=0, help="Rounds of retraining; 0 is the paper.")] = 5,
-    seed: Annotated[int, typer.Option(min=0, help="Deals rows to folds.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Deals rows to folds.")] = 0,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     decimal: Decimal = None,
@@ -98,7 +106,9 @@ def run(
 
     with plainly(NOTHING_WRITTEN):
         settings, expected = Settings(
-            label=label, id=id, exclude=tuple(exclude or ()), unlabelled=unlabelled,
+            label=label, id=id, exclude=tuple(exclude or ()),
+            categorical=tuple(categorical or ()), numeric=tuple(numeric or ()),
+            unlabelled=unlabelled,
             label_proba=label_proba, image=image, task=task, negative=negative, noise=noise,
             labelled=labelled, estimator=estimator, folds=folds, rounds=rounds, seed=seed,
             delimiter=tab(delimiter), encoding=encoding, decimal=decimal,
@@ -109,13 +119,14 @@ def run(
             settings, expected = read_settings(config)
         if settings.format not in ("parquet", "csv"):
             raise ValueError(f"--format must be parquet or csv; got {settings.format!r}.")
-        out = out or file.with_name(f"{file.name.split('.')[0]}_labels")
+        out = out or _folder_for(file)
         inputs = [file, *(Path(path) for path in (config, settings.decisions) if path is not None)]
-        refuse_existing(out, _names(settings), force=force, inputs=inputs)
-        solved = _solve_file(file, settings, quiet=as_json)
+        refuse_existing(out, file_names(settings), force=force, inputs=inputs)
+        with as_file(file) as path:
+            solved = _solve_file(path, settings, beside(file), quiet=as_json)
+            digest = file_digest(path)
         decided = settings.decisions
         settings = replace(settings, label=solved.problem.label, decisions=decided and _DECISIONS)
-        digest = file_digest(file)
         if expected not in (None, digest):
             solved.warnings.append(f"{file.name} is not the file that {config} was written for.")
         with collected_warnings() as warned:
@@ -127,6 +138,14 @@ def run(
         solved.warnings.extend(warned)
         _tell(solved, report, paths, as_json=as_json)
     _leave(solved, strict)
+
+
+def _folder_for(file: Path) -> Path:
+    """Where the files of a run go if nothing is said: beside the table, by its name."""
+    name = file.name.removesuffix(".gz") if file.is_file() else "stdin"
+    ending = Path(name).suffix
+    name = name.removesuffix(ending) if ending.lower() in _ENDINGS else name
+    return beside(file) / f"{name}_labels"
 
 
 def _refuse_options(ctx: typer.Context) -> None:
@@ -142,27 +161,25 @@ def _refuse_options(ctx: typer.Context) -> None:
         raise ValueError(f"--config holds all settings: leave out {', '.join(given)}.")
 
 
-def _names(settings: Any) -> list[str]:
+def file_names(settings: Any) -> list[str]:
     """Files of a run."""
     decided = [] if settings.decisions is None else [_DECISIONS]
     return [f"probabilities.{settings.format}", *_FILES, *decided]
 
 
-def _solve_file(file: Path, settings: Any, *, quiet: bool) -> Any:
-    from decoupling.run.decisions import read_decisions
+def _solve_file(file: Path, settings: Any, folder: Path, *, quiet: bool) -> Any:
     from decoupling.run.solving import collected_warnings, read_problem
 
     with collected_warnings() as warned, busy(f"reading {file.name}"):
-        table, problem = read_problem(file, settings)
-        path = settings.decisions
-        decided = None if path is None else read_decisions(Path(path), problem)
+        table, problem, decided = read_problem(file, settings, folder)
     if not quiet:
         print_problem(described(table, problem))
     del table
-    return _solved(problem, settings, decided, warned)
+    return solve_shown(problem, settings, decided, warned)
 
 
-def _solved(problem: Any, settings: Any, decided: Any, warned: list[str]) -> Any:
+def solve_shown(problem: Any, settings: Any, decided: Any, warned: list[str]) -> Any:
+    """What is found, with a bar for the fits; ``warned`` comes before its own warnings."""
     from decoupling.run.solving import solve
 
     with fits_shown(0 if problem.label_names else settings.folds * (1 + settings.rounds)):
@@ -189,12 +206,14 @@ def report_of(
     """The report on what was found; ``more`` goes to `report_content`."""
     from decoupling.report.content import report_content
     from decoupling.report.document import Report
+    from decoupling.run.wording import in_options
 
     given = {name: value for name, value in vars(settings).items() if value not in (None, ())}
     return Report(
         report_content(
             solved.clf, row_names=solved.problem.row_names, title=title, settings=given,
             data_hash=digest, warnings=solved.warnings, commands=[command],
+            decided=solved.decided, wording=in_options,
             **({"thumbnails": solved.problem.images} | more),
         )
     )  # fmt: skip
@@ -221,7 +240,7 @@ def write_files(
     from decoupling.run.settings import settings_toml
     from decoupling.tables.writing import whole_files, write_csv
 
-    names = [*_names(settings), *(more or {})]
+    names = [*file_names(settings), *(more or {})]
     with whole_files(out, names, force=force) as folder, busy("writing"):
         write_tables(solved, folder, form=settings.format, raw=settings.raw_csv)
         for suffix in ("html", "md", "json"):
@@ -248,18 +267,14 @@ def write_files(
 def _tell(solved: Any, report: Any, paths: list[Path], *, as_json: bool) -> None:
     content = report.content
     if as_json:
-        print(
-            json.dumps(
-                {
-                    "verdict": content["verdict"],
-                    "transitions": content["transitions"],
-                    "warnings": solved.warnings,
-                    "converged": solved.converged,
-                    "files": [str(path) for path in paths],
-                },
-                indent=2,
-                ensure_ascii=False,
-            )
+        print_json(
+            {
+                "verdict": content["verdict"],
+                "transitions": content["transitions"],
+                "warnings": solved.warnings,
+                "converged": solved.converged,
+                "files": [str(path) for path in paths],
+            }
         )
         return
     verdict = content["verdict"]
@@ -282,53 +297,3 @@ def _leave(solved: Any, strict: bool) -> None:
         raise typer.Exit(NOT_CONVERGED)
     if strict and solved.warnings:
         raise typer.Exit(_WARNED)
-
-
-def demo(
-    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("demo"),
-    seed: Annotated[int, typer.Option(min=0, help="Of the corruption and the folds.")] = 0,
-    force: Force = False,
-) -> None:
-    """Digits with labels made wrong and taken away on purpose, and found again.
-
-    decoupling demo --force
-    """
-    import numpy as np
-
-    from decoupling.run.demo import MISSING, NOISE, covered, demo_table, make_demo
-    from decoupling.run.settings import Settings
-    from decoupling.tables.writing import refuse_existing
-
-    with plainly(NOTHING_WRITTEN):
-        settings = Settings(task="noisy", seed=seed)
-        refuse_existing(out, [*_names(settings), _DIGITS], force=force)
-        made = make_demo(seed)
-        given = made.problem.labels
-        has = np.array([label is not None for label in given.tolist()])
-        right = (given[has] == made.classes[has]).mean()
-        console.print(
-            f"{len(given):,} rows · 10 classes · {NOISE:.0%} of labels wrong on purpose · "
-            f"{MISSING:.0%} taken away"
-        )
-        solved = _solved(made.problem, settings, None, [])
-        lower, upper = solved.clf.transition_interval(0.9)
-        inside, n_intervals = covered(lower, upper, made.transitions)
-        error = np.abs(solved.clf.transitions_ - made.transitions).max()
-        report = report_of(
-            solved, settings, None, title="Digits with bad labels", command="decoupling demo",
-            thumbnails=list(made.pictures), true_classes=made.classes,
-        )  # fmt: skip
-        paths = write_files(
-            solved, settings, report, "digits", "", out, force=force,
-            more={_DIGITS: demo_table(made)},
-        )  # fmt: skip
-        console.print(
-            f"accuracy of the labels {right:.1%}  →  after decoupling "
-            f"{(solved.clf.transduction_ == made.classes).mean():.1%}, on all rows\n"
-            f"largest error of T {error:.3f}, and {inside} of its {n_intervals} 90% intervals hold "
-            "the truth"
-        )
-        written(paths)
-        console.print(
-            f"next: open {out / 'report.html'}, or decoupling run {out / _DIGITS} --label label"
-        )

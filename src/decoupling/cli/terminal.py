@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
 from decoupling._text import visible
+from decoupling.run.wording import in_options
 
 console = Console(highlight=False, soft_wrap=True)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -23,11 +26,11 @@ BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 2, 3, 130
 def plainly(
     interrupted: str = "What is finished is kept: the same command goes on from here.",
 ) -> Iterator[None]:
-    """Errors in one line; what was kept stays, and a second call goes on."""
+    """Errors in one line and in the words of the command line; a second call goes on."""
     try:
         yield
     except (ValueError, OSError, ModuleNotFoundError) as error:
-        errors.print(f"[bold red]Error:[/] {escape(shown(str(error)))}")
+        errors.print(f"[bold red]Error:[/] {escape(shown(in_options(str(error))))}")
         raise typer.Exit(BAD_INPUT) from error
     except (typer.Exit, typer.Abort):
         raise
@@ -59,6 +62,11 @@ def shown(text: str) -> str:
     red \x1b[31m
     """
     return "\n".join(visible(line) for line in text.split("\n"))
+
+
+def print_json(found: dict[str, Any]) -> None:
+    """One JSON object, for machines: nothing else goes to standard output then."""
+    console.out(json.dumps(found, indent=2, ensure_ascii=False), highlight=False)
 
 
 def written(paths: Iterable[Path]) -> None:

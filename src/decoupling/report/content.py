@@ -1,6 +1,7 @@
 """A fitted classifier as a dictionary that JSON can hold: all that the report says.
 
-The schema, number 1. Names of classes, labels and rows are strings, and None is unlabelled.
+The schema, number 1. Names of classes, labels and rows are strings, and None is unlabelled; those
+of more than 200 letters are cut, and end in a part of their SHA-256, so that they stay distinct.
 Probabilities and shares are from 0 to 1, and intervals hold 90%.
 
 ================  ================================================================================
@@ -10,7 +11,8 @@ Probabilities and shares are from 0 to 1, and intervals hold 90%.
 ``verdict``       ``headline``, ``sentences``; ``trust`` with ``light``, ``words`` and
                   ``reasons``; ``finding``, the numbers behind the words.
 ``numbers``       Key numbers: ``name``, ``value`` as text, ``note``.
-``transitions``   ``classes``, ``labels``; ``mean``, ``lower``, ``upper``, a list per class;
+``transitions``   ``classes``, ``labels``; ``mean``, ``lower``, ``upper`` and ``possible``, a list
+                  per class, or None where there are more than 30 classes;
                   ``own``, the column of each class's own label or None; ``worst``, the commonest
                   wrong pairs with the rows that are expected of them.
 ``classes``       Per class: shares ``expected``, ``among_labels``, ``estimated`` (``lower``,
@@ -25,7 +27,7 @@ Probabilities and shares are from 0 to 1, and intervals hold 90%.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
     from decoupling.classifier import DecouplingClassifier
 
 SCHEMA: Final = 1
+# More classes than this are told of by their worst pairs alone.
+FOLDED: Final = 30
 # Wrong pairs of class and label that are listed.
 WORST: Final = 10
 # Digits of probabilities.
@@ -71,6 +75,8 @@ def report_content(
     thumbnails: Sequence[Any] | None = None,
     true_classes: Any = None,
     commands: Sequence[str] = (),
+    decided: Sequence[int] = (),
+    wording: Callable[[str], str] = str,
 ) -> dict[str, Any]:
     """All that the report says, as a dictionary that JSON can hold.
 
@@ -106,6 +112,11 @@ def report_content(
         True classes, missing where they are not known, to score the answer with.
     commands : sequence of str
         Commands that make this report, to be copied; by default the call in Python.
+    decided : sequence of int
+        Rows whose class somebody has decided on: there is nothing left to review in them.
+    wording : callable
+        Applied to what the report itself warns of, for readers to whom names of arguments mean
+        nothing.
 
     Returns
     -------
@@ -126,7 +137,7 @@ def report_content(
     5
     """
     facts = read_facts(clf)
-    trust, said = trust_of(clf, facts, [str(text) for text in warnings])
+    trust, said = trust_of(clf, facts, [str(text) for text in warnings], wording)
     finding = finding_of(facts)
     headline, sentences = words_of(facts, finding)
     content = {
@@ -146,7 +157,7 @@ def report_content(
         "numbers": _numbers(facts, finding),
         "transitions": _transitions(facts),
         "classes": _classes(facts),
-        "review": review_of(facts, row_names, thumbnails, n_review, data_hash),
+        "review": review_of(facts, row_names, thumbnails, n_review, data_hash, decided),
         "changes": changes_of(facts, before, true_classes),
         "diagnostics": {
             "elbo": [float(f"{value:.8g}") for value in facts.trace.elbo],
@@ -203,14 +214,15 @@ def _transitions(facts: Facts) -> dict[str, Any]:
     counts = np.where(facts.wrong_pairs(), facts.expected_counts(), 0.0)
     order = np.argsort(-counts, axis=None, kind="stable")[:WORST]
     cells = [(int(c), int(s)) for c, s in zip(*np.unravel_index(order, counts.shape), strict=True)]
+    whole = len(facts.classes) <= FOLDED
     return {
         "classes": [plain(name) for name in facts.classes],
         "labels": [plain(name) for name in facts.labels],
         "own": [None if s < 0 else int(s) for s in facts.task.own],
-        "possible": facts.task.mask.tolist(),
-        "mean": facts.transitions.tolist(),
-        "lower": facts.lower.tolist(),
-        "upper": facts.upper.tolist(),
+        "possible": facts.task.mask.tolist() if whole else None,
+        "mean": facts.transitions.tolist() if whole else None,
+        "lower": facts.lower.tolist() if whole else None,
+        "upper": facts.upper.tolist() if whole else None,
         "worst": [
             {
                 "class": plain(facts.classes[c]),

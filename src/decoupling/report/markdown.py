@@ -69,22 +69,13 @@ def _numbers(content: dict[str, Any]) -> Iterator[str]:
 def _transitions(content: dict[str, Any]) -> Iterator[str]:
     T = content["transitions"]
     yield "## How classes come by their labels"
-    yield "p(label | class) with its 90% interval; a true class in each row.".replace("|", "\\|")
-    yield _table(
-        ("class", *map(_name, T["labels"])),
-        (
-            (
-                _name(name),
-                *(
-                    f"{percent(mean)} ({interval(low, high)})" if possible else "never"
-                    for mean, low, high, possible in zip(*cells, strict=True)
-                ),
-            )
-            for name, *cells in zip(
-                T["classes"], T["mean"], T["lower"], T["upper"], T["possible"], strict=True
-            )
-        ),
-    )
+    if T["mean"] is None:
+        yield f"{count(len(T['classes']))} classes are too many for a table."
+    else:
+        yield "p(label | class) with its 90% interval; a true class in each row.".replace(
+            "|", "\\|"
+        )
+        yield _transition_table(T)
     if T["worst"]:
         yield "### Worst pairs"
         yield _table(
@@ -100,6 +91,24 @@ def _transitions(content: dict[str, Any]) -> Iterator[str]:
                 for pair in T["worst"]
             ),
         )
+
+
+def _transition_table(T: dict[str, Any]) -> str:
+    return _table(
+        ("class", *map(_name, T["labels"])),
+        (
+            (
+                _name(name),
+                *(
+                    f"{percent(mean)} ({interval(low, high)})" if possible else "never"
+                    for mean, low, high, possible in zip(*cells, strict=True)
+                ),
+            )
+            for name, *cells in zip(
+                T["classes"], T["mean"], T["lower"], T["upper"], T["possible"], strict=True
+            )
+        ),
+    )
 
 
 def _classes(content: dict[str, Any]) -> Iterator[str]:

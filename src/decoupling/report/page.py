@@ -12,8 +12,6 @@ from decoupling._text import visible
 from decoupling._validation import needs_extra, warn_user
 from decoupling.report import charts, text
 
-# More classes than this are shown by their worst pairs alone.
-FOLDED: Final = 30
 # Shades of the heat map.
 STEPS: Final = 10
 # A page should not be larger, in bytes.
@@ -49,22 +47,23 @@ def report_page(content: dict[str, Any]) -> str:
     True
     """
     style, script = _asset("style.css"), _asset("review.js")
-    review = content["review"]
+    review, transitions = content["review"], content["transitions"]
+    folded = transitions["mean"] is None
     page: str = _template().render(
         **content,
         style=style,
         script=script,
         style_hash=_csp_hash(style),
         script_hash=_csp_hash(script),
-        folded=len(content["transitions"]["classes"]) > FOLDED,
-        text_table=_text_table(content["transitions"]),
+        folded=folded,
+        text_table="" if folded else _text_table(transitions),
         trace=charts.trace_chart(content["diagnostics"]["elbo"]),
         calibration=charts.calibration_chart(
             (content["changes"]["truth"] or {}).get("calibration", [])
         ),
         review_data={
             "key": review["key"],
-            "classes": content["transitions"]["classes"],
+            "classes": transitions["classes"],
             "rows": [
                 {key: row[key] for key in ("row", "given", "suggested", "score")}
                 for row in review["rows"]

@@ -78,9 +78,9 @@
       const found = new Map();
       try {
         for (const [row, entry] of JSON.parse(kept(store)) ?? []) {
-          const known = entry.class === null || typeof entry.class === "string";
+          const known = [entry.class, entry.given].every((name) => name === null || typeof name === "string");
           if (typeof row === "string" && known && ["accept", "reject", "change"].includes(entry.decision)) {
-            found.set(row, { decision: entry.decision, class: entry.class });
+            found.set(row, { decision: entry.decision, class: entry.class, given: entry.given });
           }
         }
       } catch { /* not ours: begin anew */ }
@@ -90,7 +90,7 @@
     function decide(line, decision, name) {
       const had = decisions.get(line.row);
       if (decision === null || (had?.decision === decision && had.class === name)) decisions.delete(line.row);
-      else decisions.set(line.row, { decision, class: name });
+      else decisions.set(line.row, { decision, class: name, given: line.given });
       keep(store, JSON.stringify([...decisions]));
       show(line);
       count();
@@ -150,7 +150,8 @@
       const done = lines.filter((line) => decisions.has(line.row)).length;
       const seen = lines.filter((line) => !line.tr.hidden).length;
       const shown = seen === lines.length ? "" : ` · ${seen} shown`;
-      byId("counter").textContent = `${done} of ${lines.length} decided: ${of("accept")} accepted, ${of("reject")} rejected, ${of("change")} changed${shown}`;
+      const others = decisions.size === done ? "" : ` · ${decisions.size - done} earlier, on rows that are not listed now`;
+      byId("counter").textContent = `${done} of ${lines.length} decided: ${of("accept")} accepted, ${of("reject")} rejected, ${of("change")} changed${others}${shown}`;
       byId("download").disabled = byId("clear").disabled = decisions.size === 0;
     }
 
@@ -192,8 +193,8 @@
       const listed = new Map(lines.map((line) => [line.row, line]));
       const table = [["row", "given", "decision", "class"]];
       for (const [row, entry] of decisions) {
-        const line = listed.get(row);
-        if (!line) continue;
+        // What was decided on rows that are not listed now still holds.
+        const line = listed.get(row) ?? { given: entry.given, suggested: entry.class };
         const moved = entry.decision === "accept" && entry.class !== line.suggested;
         table.push([row, line.given ?? "", moved ? "change" : entry.decision, entry.class ?? ""]);
       }

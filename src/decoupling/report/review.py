@@ -28,6 +28,7 @@ def review_of(
     thumbnails: Sequence[Any] | None,
     n_review: int,
     data_hash: str | None,
+    decided: Sequence[int] = (),
 ) -> dict[str, Any]:
     """The rows that people should look at; arguments as in `report_content`."""
     check_count("n_review", n_review, least=0)
@@ -42,6 +43,7 @@ def review_of(
             f"thumbnails must have one entry per row, {len(names)}; got {len(thumbnails)}."
         )
     question, score, order, scores = _ranked(facts)
+    order = order[~np.isin(order, decided)]
     listed = [_entry(facts, i, scores, names, thumbnails) for i in order[:n_review].tolist()]
     return {
         "question": question,
@@ -64,7 +66,7 @@ def _entry(
     best = np.argsort(-proba, kind="stable")[:NAMED]
     image = None if thumbnails is None else thumbnails[i]
     return {
-        "row": names[i],
+        "row": plain(names[i]),
         "given": plain(facts.labels[facts.codes[i]]),
         "suggested": plain(facts.classes[best[0]]),
         "score": float(scores[i]),

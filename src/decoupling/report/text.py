@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Hashable, Sequence
 from typing import Final
 
@@ -9,6 +10,8 @@ from decoupling._text import visible
 
 # Letters of a name within a sentence.
 LETTERS: Final = 40
+# Letters of a name that is written out.
+LONGEST: Final = 200
 # A list names this many, and counts the rest.
 SHOWN: Final = 5
 
@@ -107,5 +110,20 @@ def rows(n: float) -> str:
 
 
 def plain(name: Hashable) -> str | None:
-    """A name for JSON: as text; unlabelled stays None."""
-    return None if name is None else str(name)
+    """A name for JSON: as text; unlabelled stays None.
+
+    A name as long as a book is cut, and what it hashes to put at its end: it stays distinct, and
+    whoever knows the whole name can tell that it is meant.
+
+    Examples
+    --------
+    >>> plain(3), plain(None), len(plain("a" * 300_000))
+    ('3', None, 210)
+    """
+    if name is None:
+        return None
+    whole = str(name)
+    if len(whole) <= LONGEST:
+        return whole
+    digest = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{whole[:LONGEST]}… {digest[:8]}"

@@ -35,7 +35,10 @@ Reason = tuple[str, str]
 
 
 def trust_of(
-    clf: DecouplingClassifier, facts: Facts, said: Sequence[str]
+    clf: DecouplingClassifier,
+    facts: Facts,
+    said: Sequence[str],
+    wording: Callable[[str], str] = str,
 ) -> tuple[dict[str, Any], list[str]]:
     """The light with its reasons, and all warnings: those that were given, and those found again.
 
@@ -47,13 +50,15 @@ def trust_of(
         What it found.
     said : sequence of str
         Warnings that the fit gave.
+    wording : callable
+        Applied to reasons, and to warnings that are found again.
     """
     confused = _warned(warn_of_confusion, facts.task, facts.transitions)
     collapsed = _warned(warn_of_collapse, facts.task, facts.class_proba)
     unbalanced = _warned(
         warn_of_balance, facts.task, facts.expected, facts.conditional, facts.weight
     )
-    found = [*confused, *collapsed, *unbalanced]
+    found = [wording(text) for text in (*confused, *collapsed, *unbalanced)]
     reasons = [
         _convergence(facts),
         _identifiability(clf, facts, confused),
@@ -68,7 +73,7 @@ def trust_of(
     trust = {
         "light": light,
         "words": WORDS[light],
-        "reasons": [{"light": level, "text": text} for level, text in reasons],
+        "reasons": [{"light": level, "text": wording(text)} for level, text in reasons],
     }
     return trust, list(dict.fromkeys([*said, *found]))
 

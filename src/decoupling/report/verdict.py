@@ -8,7 +8,7 @@ import numpy as np
 
 from decoupling._typing import BoolArray
 from decoupling.report.facts import Facts
-from decoupling.report.text import count, interval, listed, percent, quoted, rows
+from decoupling.report.text import count, interval, listed, percent, plain, quoted, rows
 
 # The share of the expected errors that a list of rows to mend is measured by.
 MENDED: Final = 0.8
@@ -51,8 +51,8 @@ def _wrong_labels(facts: Facts) -> dict[str, Any]:
         "doubtful": int((facts.owned & (facts.p_wrong >= 0.5)).sum()),
         "rows_to_mend": facts.rows_to_mend(MENDED),
         "commonest": {
-            "class": str(facts.classes[c]),
-            "label": str(facts.labels[s]),
+            "class": plain(facts.classes[c]),
+            "label": plain(facts.labels[s]),
             "share_of_errors": float(counts[c, s] / max(counts.sum(), 1e-300)),
         },
     }
@@ -84,7 +84,7 @@ def _positives(facts: Facts) -> dict[str, Any]:
         lower, upper = max(ends[0], 0.0), min(ends[1], 1.0)
     rates = [
         {
-            "class": str(facts.classes[c]),
+            "class": plain(facts.classes[c]),
             "rate": float(1.0 - facts.transitions[c, 0]),
             "lower": float(1.0 - facts.upper[c, 0]),
             "upper": float(1.0 - facts.lower[c, 0]),

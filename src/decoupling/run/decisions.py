@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from decoupling._typing import AnyArray, BoolArray
+from decoupling.report.text import plain
 from decoupling.tables.problem import Problem, as_label
 from decoupling.tables.reading import TableError, read_table
 from decoupling.tables.writing import as_written
@@ -19,6 +20,9 @@ _DECISIONS: Final = ("accept", "reject", "change")
 @dataclass(frozen=True, eq=False)
 class Decisions:
     """Classes that people have decided on.
+
+    They are known classes of these rows, and no labels: see ``known_classes`` in
+    `DecouplingClassifier.fit`.
 
     Attributes
     ----------
@@ -33,21 +37,25 @@ class Decisions:
 
 
 def read_decisions(path: Path, problem: Problem) -> Decisions:
-    """Decisions as the report gives them out: columns row, given, decision and class."""
+    """Decisions as the report gives them out: columns row, given, decision and class.
+
+    Names may be cut as they are there, or whole.
+    """
     table = read_table(path)
     columns = {
         name: table.as_written(name).to_pylist() for name in ("row", "given", "decision", "class")
     }
     names = problem.row_names or [str(row) for row in range(len(problem.labels))]
-    place = {name: k for k, name in enumerate(names)}
+    place = {text: k for k, name in enumerate(names) for text in (plain(name), name)}
     known = {value for value in problem.labels.tolist() if value is not None}
+    whole = {plain(label): str(label) for label in known}
     classes = np.full(len(names), None, dtype=object)
     for number, cells in enumerate(zip(*columns.values(), strict=True), start=1):
         row, given, decision, name = map(as_written, cells)
         if row not in place:
             raise TableError(f"{path.name}, row {number}: {row!r} is no row of the table.")
         label = problem.labels[place[row]]
-        if given != (None if label is None else str(label)):
+        if whole.get(given, given) != (None if label is None else str(label)):
             raise TableError(
                 f"{path.name}, row {number}: row {row!r} had the label {given!r}, and has "
                 f"{label!r} in the table. Are these decisions of another table?"
@@ -61,5 +69,5 @@ def read_decisions(path: Path, problem: Problem) -> Decisions:
             continue  # a row without a label stays so
         if name is None:
             raise TableError(f"{path.name}, row {number}: no class is given.")
-        classes[place[row]] = as_label(name, known)
+        classes[place[row]] = as_label(whole.get(name, name), known)
     return Decisions(np.array([name is not None for name in classes]), classes)

@@ -31,24 +31,29 @@ def probability_columns(solved: Solved) -> dict[str, Any]:
 
 
 def label_columns(solved: Solved) -> dict[str, Any]:
-    """All rows, those whose label is most probably wrong first, then the unlabelled ones."""
+    """All rows, those whose label is most probably wrong first, then the unlabelled ones.
+
+    Rows that somebody has decided on come last: there is nothing left to do about them.
+    """
     issues = solved.clf.label_issues(all_rows=True, with_unlabelled=True)
-    problem, decisions = solved.problem, solved.decisions
-    names = problem.row_names
-    given = problem.labels[issues.row].tolist()
+    problem = solved.problem
+    decided = np.isin(issues.row, solved.decided)
+    order = np.argsort(decided, kind="stable")
+    rows, names = issues.row[order], problem.row_names
+    given = problem.labels[rows].tolist()
     return {
-        "rank": issues.rank,
-        "row": issues.row,
-        **({"id": [names[row] for row in issues.row]} if names else {}),
+        "rank": np.arange(1, len(rows) + 1),
+        "row": rows,
+        **({"id": [names[row] for row in rows]} if names else {}),
         "given": given,
-        "suggested": issues.suggested.tolist(),
+        "suggested": issues.suggested[order].tolist(),
         # Where there is no label none can be wrong.
         "p_wrong": [
             None if label is None else round(p, 6)
-            for label, p in zip(given, issues.p_wrong.tolist(), strict=True)
+            for label, p in zip(given, issues.p_wrong[order].tolist(), strict=True)
         ],
-        **({} if decisions is None else {"decided": decisions.rows[issues.row]}),
-        **_p_columns(solved.clf.classes_, issues.class_proba.round(6)),
+        **({} if solved.decisions is None else {"decided": decided[order]}),
+        **_p_columns(solved.clf.classes_, issues.class_proba[order].round(6)),
     }
 
 
@@ -82,9 +87,9 @@ def write_tables(solved: Solved, folder: Path, *, form: str, raw: bool) -> None:
 
 def about_model(solved: Solved, settings: Settings) -> dict[str, Any]:
     """What has to be known to read new rows as these were read, and to tell of these."""
-    problem, decisions = solved.problem, solved.decisions
+    problem = solved.problem
     return {
-        "decided": [] if decisions is None else np.flatnonzero(decisions.rows).tolist(),
+        "decided": solved.decided,
         "warnings": solved.warnings,
         "label": problem.label,
         "id": settings.id,

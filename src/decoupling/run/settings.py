@@ -29,7 +29,7 @@ class Settings:
 
     Attributes
     ----------
-    label, id, exclude, unlabelled, label_proba, image
+    label, id, exclude, categorical, numeric, unlabelled, label_proba, image
         As in `pose`; ``id`` is its ``id_column``.
     task, negative, noise, labelled, rounds
         As in `DecouplingClassifier`.
@@ -50,6 +50,8 @@ class Settings:
     label: str | None = None
     id: str | None = None
     exclude: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
     unlabelled: str | None = None
     label_proba: str | None = None
     image: str | None = None
@@ -108,7 +110,10 @@ def read_settings(path: Path) -> tuple[Settings, str | None]:
         items = value if isinstance(value, list) else []
         if not isinstance(value, kinds[name]) or not all(isinstance(item, str) for item in items):
             raise TableError(f"{path.name}: {name} cannot be {value!r}.")
-    settings = Settings(**given | {"exclude": tuple(given.get("exclude", ()))})
+    plain: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in given.items()
+    }
+    settings = Settings(**plain)
     if settings.decisions is not None:
         settings = replace(settings, decisions=str(path.parent / settings.decisions))
     return settings, content.get("sha256")

@@ -7,22 +7,32 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-from decoupling._typing import AnyArray, FloatArray
+from decoupling._typing import AnyArray
 from decoupling.classifier import DecouplingClassifier
 from decoupling.given_proba import GivenProba
-from decoupling.run.decisions import Decisions
+from decoupling.run.decisions import Decisions, read_decisions
 from decoupling.run.settings import Settings
+from decoupling.run.wording import in_options
 from decoupling.tables.estimators import make_estimator
 from decoupling.tables.problem import Problem, as_label, pose
-from decoupling.tables.reading import Table, TableError, read_table
+from decoupling.tables.reading import Table, read_table
+from decoupling.transitions.tasks import Task
+
+# Letters of a warning.
+_LONGEST: Final = 1000
 
 
-def read_problem(path: Path, settings: Settings) -> tuple[Table, Problem]:
-    """Read a file and find labels and features in it."""
+def read_problem(
+    path: Path, settings: Settings, folder: Path
+) -> tuple[Table, Problem, Decisions | None]:
+    """Read a file and find labels and features in it; and what people have decided, if any.
+
+    Paths of images begin at ``folder``.
+    """
     table = read_table(
         path,
         delimiter=settings.delimiter,
@@ -34,12 +44,15 @@ def read_problem(path: Path, settings: Settings) -> tuple[Table, Problem]:
         label=settings.label,
         id_column=settings.id,
         exclude=settings.exclude,
+        categorical=settings.categorical,
+        numeric=settings.numeric,
         unlabelled=settings.unlabelled,
         label_proba=settings.label_proba,
         image=settings.image,
-        folder=path.parent,
+        folder=folder,
     )
-    return table, problem
+    decisions = settings.decisions
+    return table, problem, None if decisions is None else read_decisions(Path(decisions), problem)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +66,7 @@ class Solved:
     problem : Problem
         What it was fitted on.
     decisions : Decisions or None
-        What people have decided, which is certain in ``clf``.
+        What people have decided: known classes, of which ``clf`` is certain.
     warnings : list of str
         What was warned of on the way.
     """
@@ -64,6 +77,11 @@ class Solved:
     warnings: list[str]
 
     @property
+    def decided(self) -> list[int]:
+        """Rows that people have decided on."""
+        return [] if self.decisions is None else np.flatnonzero(self.decisions.rows).tolist()
+
+    @property
     def converged(self) -> bool:
         """Whether the inference has."""
         return bool(self.clf.posterior_.trace.converged)
@@ -71,14 +89,19 @@ class Solved:
 
 @contextmanager
 def collected_warnings() -> Iterator[list[str]]:
-    """Texts of the warnings given inside, each once."""
+    """Texts of the warnings given inside, each once, in the words of the command line."""
     texts: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         # Networks are stopped early on purpose.
         warnings.filterwarnings("ignore", "Stochastic Optimizer: Maximum iterations")
         yield texts
-    texts += dict.fromkeys(str(warning.message) for warning in caught)
+    texts += dict.fromkeys(in_options(_cut(str(warning.message))) for warning in caught)
+
+
+def _cut(text: str) -> str:
+    """A message that names something as long as a book need not be as long."""
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
 def solve(
@@ -86,14 +109,22 @@ def solve(
     settings: Settings,
     decisions: Decisions | None = None,
 ) -> Solved:
-    """Fit a `DecouplingClassifier`. What people have decided takes the place of the labels."""
-    labels = problem.labels
-    known = {label for label in labels.tolist() if label is not None}
-    if decisions is not None:
-        # The class that is never labelled is no label.
-        classes = [name if name in known else None for name in decisions.classes.tolist()]
-        labels = np.where(decisions.rows, np.array(classes, dtype=object), labels)
-    clf = DecouplingClassifier(
+    """Fit a `DecouplingClassifier`, to which what people have decided are known classes."""
+    clf = _classifier(problem, settings)
+    with collected_warnings() as texts:
+        clf.fit(problem.X, problem.labels, known_classes=_known(decisions))
+    return Solved(clf, problem, decisions, texts)
+
+
+def rehearse(problem: Problem, settings: Settings, decisions: Decisions | None = None) -> Task:
+    """Refuse what `solve` would refuse before it fits anything; return the task it would solve."""
+    clf = _classifier(problem, settings)
+    return clf.check(problem.X, problem.labels, known_classes=_known(decisions))
+
+
+def _classifier(problem: Problem, settings: Settings) -> DecouplingClassifier:
+    known = {label for label in problem.labels.tolist() if label is not None}
+    return DecouplingClassifier(
         _estimator(problem, settings),
         task=settings.task,
         negative=as_label(settings.negative, known),
@@ -103,34 +134,13 @@ def solve(
         rounds=settings.rounds,
         random_state=settings.seed,
     )
-    with collected_warnings() as texts:
-        clf.fit(problem.X, labels)
-    if decisions is not None:
-        _settle(clf, decisions)
-    return Solved(clf, problem, decisions, texts)
 
 
-def _settle(clf: DecouplingClassifier, decisions: Decisions) -> None:
-    """Make what people have decided certain, wherever the classifier tells of its rows."""
-    proba = clf.label_conditional_proba_.copy()
-    proba[decisions.rows] = _certain(clf.classes_, decisions.classes[decisions.rows])
-    clf.label_conditional_proba_ = proba
-    clf.transduction_ = clf.classes_[proba.argmax(axis=1)]
+def _known(decisions: Decisions | None) -> AnyArray | None:
+    return None if decisions is None else decisions.classes
 
 
 def _estimator(problem: Problem, settings: Settings) -> Any:
     if problem.label_names:
         return GivenProba(problem.label_names)
     return make_estimator(settings.estimator, problem.features, settings.seed)
-
-
-def _certain(classes: AnyArray, names: AnyArray) -> FloatArray:
-    """1 for the class of each name, (n, C)."""
-    place = {str(name): c for c, name in enumerate(classes.tolist())}
-    unknown = sorted({str(name) for name in names.tolist()} - set(place))
-    if unknown:
-        raise TableError(
-            f"Decisions name classes that no label has: {', '.join(unknown)}. Classes are: "
-            f"{', '.join(place)}."
-        )
-    return np.asarray(np.eye(len(classes))[[place[str(name)] for name in names.tolist()]])

@@ -15,10 +15,13 @@ import numpy as np
 
 from decoupling._typing import AnyArray, FloatArray
 from decoupling._validation import warn_user
+from decoupling.tables.cells import DATE_LIKE, NUMBER_LIKE, numbers_in
 from decoupling.tables.reading import Table, TableError
 
 # Distinct values that a column of categories has at most.
 _MOST_CATEGORIES: Final = 1000
+# More of them are doubtful where they look like numbers.
+_MANY_CATEGORIES: Final = 50
 # A column of texts has so many words in a cell, in the mean.
 _WORDS: Final = 3.0
 # What a column that names rows is often called.
@@ -63,15 +66,28 @@ class LeftOut:
 
 
 def find_features(
-    table: Table, exclude: Sequence[str] = ()
+    table: Table,
+    exclude: Sequence[str] = (),
+    *,
+    categorical: Sequence[str] = (),
+    numeric: Sequence[str] = (),
 ) -> tuple[tuple[Feature, ...], tuple[LeftOut, ...]]:
-    """Features of a table, and the columns that are left out with the reason why."""
+    """Features of a table, and the columns that are left out with the reason why.
+
+    Columns that are said to be ``categorical`` or ``numeric`` are so, whatever their cells look
+    like.
+    """
     features: list[Feature] = []
     left_out: list[LeftOut] = []
     for name in table.columns:
         if name in exclude:
             continue
-        found = _feature(name, table.column(name))
+        if name in categorical:
+            found: Feature | LeftOut = _categories(name, category_cells(table, name))
+        elif name in numeric:
+            found = Feature(name, "number")
+        else:
+            found = _feature(name, table.column(name))
         if isinstance(found, Feature):
             features.append(found)
         else:
@@ -105,21 +121,59 @@ def _feature(name: str, column: Any) -> Feature | LeftOut:
         return Feature(name, "text")
     if n_distinct > min(_MOST_CATEGORIES, len(column) // 2):
         return LeftOut(name, _words_or_numbers(column, n_distinct))
+    if n_distinct > _MANY_CATEGORIES and (odd := _odd_numbers(column)) is not None:
+        warn_user(f"Column {name!r} is taken as {n_distinct} categories. {odd}.")
+    return _categories(name, column)
+
+
+def _categories(name: str, column: Any) -> Feature:
+    from pyarrow import compute
+
     values = sorted(value for value in compute.unique(column).to_pylist() if value is not None)
     return Feature(name, "category", tuple(values))
 
 
+def category_cells(table: Table, name: str) -> Any:
+    """Cells of a column of categories, as texts."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    column = table.column(name)
+    cells = column if types.is_boolean(column.type) else table.as_written(name)
+    try:
+        return cells.cast(pa.string())
+    except pa.ArrowException as error:
+        raise TableError(
+            f"{table.name}: cells of type {cells.type} in the column {name!r} are no categories."
+        ) from error
+
+
 def _words_or_numbers(column: Any, n_distinct: int) -> str:
     """Why a column of many texts is none of categories."""
+    return (
+        _odd_numbers(column) or f"{n_distinct:,} different words in {len(column):,} rows name them"
+    )
+
+
+def _odd_numbers(column: Any) -> str | None:
+    """What is to be said of texts most of which look like numbers, or like dates."""
     from pyarrow import compute
 
-    numbers = compute.match_substring_regex(column, r"^[-+]?[\d.,]+$")
-    n_numbers = compute.sum(numbers).as_py() or 0
-    if n_numbers > len(column) // 2:
-        odd = compute.filter(column, compute.invert(numbers)).drop_null()
-        such = f", and others such as {odd[0].as_py()!r}" if len(odd) else ""
-        return f"{n_numbers:,} of its {len(column):,} cells look like numbers{such}"
-    return f"{n_distinct:,} different words in {len(column):,} rows name them"
+    for pattern, what, advice in (
+        (DATE_LIKE, "dates", "write them like 2020-01-31"),
+        (NUMBER_LIKE, "numbers", "--numeric takes them as such"),
+    ):
+        alike = compute.match_substring_regex(column, pattern)
+        n_alike = compute.sum(alike).as_py() or 0
+        if n_alike > len(column) // 2:
+            first = column.filter(alike)[0].as_py()
+            odd = column.filter(compute.invert(alike)).drop_null()
+            others = f", and others like {odd[0].as_py()!r}" if len(odd) else ""
+            return (
+                f"{n_alike:,} of its {len(column):,} cells look like {what}, such as {first!r}"
+                f"{others}: {advice}"
+            )
+    return None
 
 
 def _numbers_rows(name: str, column: Any, n_distinct: int) -> bool:
@@ -137,7 +191,7 @@ def feature_array(table: Table, features: Sequence[Feature]) -> AnyArray:
 
     A category that was never seen, and a cell without a value, is NaN.
     """
-    columns = [_values(table.column(feature.name), feature, table.name) for feature in features]
+    columns = [_values(table, feature) for feature in features]
     if any(feature.kind == "text" for feature in features):
         out = np.empty((len(table), len(columns)), dtype=object)
         for k, column in enumerate(columns):
@@ -146,23 +200,26 @@ def feature_array(table: Table, features: Sequence[Feature]) -> AnyArray:
     return np.column_stack(columns)
 
 
-def _values(column: Any, feature: Feature, file: str) -> AnyArray:
+def _values(table: Table, feature: Feature) -> AnyArray:
     import pyarrow as pa
     from pyarrow import compute, types
 
+    column = table.column(feature.name)
     try:
         if feature.kind == "text":
             return np.asarray(compute.fill_null(column.cast(pa.string()), "").to_numpy(), object)
         if feature.kind == "category":
-            return _codes(column.cast(pa.string()), feature)
+            return _codes(category_cells(table, feature.name), feature)
+        if types.is_string(column.type) or types.is_large_string(column.type):
+            column = _read_numbers(column.cast(pa.string()), feature.name, table.decimal)
         if types.is_temporal(column.type):
             micro = column.cast(pa.timestamp("us")).cast(pa.int64()).cast(pa.float64())
             return np.asarray(compute.divide(micro, 86_400e6).to_numpy())
         values = np.array(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
     except pa.ArrowException as error:
         raise TableError(
-            f"{file}: column {feature.name!r} was one of the kind {feature.kind!r}, and has other "
-            f"cells here: {error}"
+            f"{table.name}: column {feature.name!r} should be one of the kind {feature.kind!r}, "
+            f"and has other cells: {error}"
         ) from error
     infinite = np.isinf(values)
     if infinite.any():
@@ -172,6 +229,21 @@ def _values(column: Any, feature: Feature, file: str) -> AnyArray:
         )
         values[infinite] = np.nan
     return values
+
+
+def _read_numbers(column: Any, name: str, decimal: str) -> Any:
+    """Numbers out of texts; those that are none are missing, and told of."""
+    import pyarrow as pa
+
+    numbers, odd = numbers_in(column, decimal)
+    if odd and len(odd) == len(column) - column.null_count:
+        raise pa.ArrowInvalid(f"none is a number, the first is {odd[0]!r}")
+    if odd:
+        warn_user(
+            f"Column {name!r} has {len(odd)} cells that are no numbers, the first {odd[0]!r}. They "
+            "are taken as missing."
+        )
+    return pa.chunked_array([pa.array(numbers, pa.float64())])
 
 
 def _codes(texts: Any, feature: Feature) -> FloatArray:

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from decoupling._typing import AnyArray, FloatArray
+from decoupling._validation import check_label_proba
 from decoupling.tables.features import (
     Feature,
     LeftOut,
@@ -30,6 +31,8 @@ _NO_LABEL: Final = ("NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "<NA>", "#
 _WHOLE: Final = re.compile(r"-?(0|[1-9]\d{0,17})\Z")
 # A column of labels that is guessed has so many different ones at most.
 _MOST_LABELS: Final = 100
+# Columns that are no features of which an error says why.
+_MOST_REASONS: Final = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +85,8 @@ def pose(
     label_proba: str | None = None,
     image: str | None = None,
     folder: Path = Path(),
+    categorical: Sequence[str] = (),
+    numeric: Sequence[str] = (),
 ) -> Problem:
     """Find labels, features and names of rows in a table.
 
@@ -102,16 +107,19 @@ def pose(
         "unlabelled" for p(unlabelled | x). There are no features then.
     image : str, optional
         Column of images, or of the paths of their files, which begin at ``folder``.
+    categorical, numeric : sequence of str
+        Features that are categories, or numbers, whatever their cells look like.
     """
     guesses = dict(table.guesses)
     others = [*exclude, *(name for name in (id_column, image) if name is not None)]
-    for name in others:
+    for name in (*others, *categorical, *numeric):
         table.column(name)  # a name that is not there is a mistake
     if label is None:
         label = _guess_label(table, others, label_proba)
         guesses["label column"] = label
     if label in others:
         raise TableError(f"The column {label!r} cannot be that of the labels and another one too.")
+    _refuse_twice([label, *others], categorical, numeric)
     labels = _labels(table, label, unlabelled, guesses)
     row_names = None if id_column is None else _row_names(table, id_column)
     images = None if image is None else ImageColumn(table.column(image), folder)
@@ -122,15 +130,31 @@ def pose(
     if label_proba is not None:
         X, names, columns = _label_proba(table, label_proba, labels, [label, *others])
         return Problem(X=X, features=(), label_names=names, proba_columns=columns, **common)
-    features, left_out = find_features(table, [label, *others])
+    features, left_out = find_features(
+        table, [label, *others], categorical=categorical, numeric=numeric
+    )
     if not features:
-        reasons = "; ".join(f"{column.name}: {column.reason}" for column in left_out)
+        reasons = "; ".join(
+            f"{column.name}: {column.reason}" for column in left_out[:_MOST_REASONS]
+        )
+        told = f" ({reasons}). --numeric or --categorical take one as a feature all the same"
         raise TableError(
-            f"{table.name} has no features beside the labels{f' ({reasons})' if reasons else ''}."
+            f"{table.name} has no features beside the labels{told if left_out else ''}."
         )
     X = feature_array(table, features)
     warn_of_leaks(X, features, labels.tolist())
     return Problem(X=X, features=features, left_out=left_out, **common)
+
+
+def _refuse_twice(others: Sequence[str], *declared: Sequence[str]) -> None:
+    """An error if a column is said to be a feature and something else, or both kinds of one."""
+    named = Counter(name for names in (others, *declared) for name in set(names))
+    twice = [name for names in declared for name in names if named[name] > 1]
+    if twice:
+        raise TableError(
+            f"The column {twice[0]!r} is said to be two things at once: a feature is either "
+            "--categorical or --numeric, and the column of labels or ids is none."
+        )
 
 
 def _row_names(table: Table, name: str) -> list[str]:
@@ -263,9 +287,24 @@ def _label_proba(
             f"{table.name} has no column of p(label | x) for the labels "
             f"{', '.join(map(repr, without))}: expected {prefix}{without[0]} and so on."
         )
+    _refuse_unseen(table, labels, dict(zip(names, columns, strict=True)))
     order = sorted(range(len(columns)), key=lambda k: names[k] is not None)
     columns = [columns[k] for k in order]
-    return proba_array(table, columns), tuple(names[k] for k in order), tuple(columns)
+    proba = proba_array(table, columns)
+    check_label_proba(proba)
+    return proba, tuple(names[k] for k in order), tuple(columns)
+
+
+def _refuse_unseen(table: Table, labels: AnyArray, columns: dict[Any, str]) -> None:
+    """An error if p(label | x) is given of a label that no row has."""
+    seen = set(labels.tolist())
+    unseen = [column for name, column in columns.items() if name not in seen]
+    if unseen:
+        raise TableError(
+            f"{table.name}: p(label | x) is given in {', '.join(map(repr, unseen))}, and no row "
+            "has such a label. Leave these columns out with --exclude, and divide the others by "
+            "their sum."
+        )
 
 
 def proba_array(table: Table, columns: Sequence[str]) -> FloatArray:

@@ -6,31 +6,28 @@ What had to be guessed is kept with the table, so that it can be told.
 
 from __future__ import annotations
 
-import csv
-import io
-import re
-from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
 from decoupling._validation import needs_extra
-from decoupling.tables.decoding import LONGEST, beginning_of, guess_encoding, utf8_stream
+from decoupling.tables.cells import typed_columns
 from decoupling.tables.decoding import TableError as TableError
+from decoupling.tables.decoding import beginning_of, guess_encoding
+from decoupling.tables.parsing import check_names, find_layout, parse
 
-# What stands for a missing number, besides an empty cell.
-_GAPS: Final = (
-    "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "<NA>", "#N/A", "?", "-", ".",
-)  # fmt: skip
-_DELIMITERS: Final = (",", ";", "\t", "|")
-# Bad rows and names of columns that an error shows.
-_SHOWN: Final = 3
+# Names of columns that an error shows.
 _LISTED: Final = 20
-_DECIMAL_COMMA: Final = re.compile(r"[-+]?\d+,\d+\Z")
-_DECIMAL_POINT: Final = re.compile(r"[-+]?\d*\.\d+\Z")
 _PARQUET: Final = b"PAR1"
+# First bytes of files that are no tables yet; a workbook of today is a zip file.
+_FOREIGN: Final = {
+    b"PK\x03\x04": "an Excel workbook or a zip file. Save its sheet as CSV, or unpack it",
+    b"\xd0\xcf\x11\xe0": "an Excel workbook. Save its sheet as CSV",
+    b"BZh": "compressed with bzip2. Unpack it, or compress it with gzip",
+    b"\xfd7zX": "compressed with xz. Unpack it, or compress it with gzip",
+    b"\x28\xb5\x2f\xfd": "compressed with zstd. Unpack it, or compress it with gzip",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +44,15 @@ class Table:
         What was not given and had to be guessed, such as the delimiter.
     texts : pyarrow.Table or None
         Cells as they are written, if the file is one of text.
+    decimal : {".", ","}
+        Decimal sign of the cells as they are written.
     """
 
     data: Any
     name: str
     guesses: dict[str, str] = field(default_factory=dict)
     texts: Any = None
+    decimal: str = "."
 
     @property
     def columns(self) -> list[str]:
@@ -122,6 +122,9 @@ def read_table(
         first = file.read(4)
     if not first:
         raise TableError(f"{path.name} is empty.")
+    for start, what in _FOREIGN.items():
+        if first.startswith(start):
+            raise TableError(f"{path.name} is no text but {what}.")
     if first == _PARQUET:
         return _from_parquet(path)
     return _from_text(path, delimiter, encoding, decimal)
@@ -132,10 +135,11 @@ def _from_parquet(path: Path) -> Table:
     from pyarrow import parquet
 
     try:
-        data = parquet.read_table(path)
+        with parquet.ParquetFile(path) as file:
+            check_names(path.name, file.schema_arrow.names)
+            data = file.read()
     except (pa.ArrowException, OSError) as error:
         raise TableError(f"{path.name} begins like a Parquet file but is none: {error}") from error
-    _check_names(path.name, data.column_names)
     columns = {name: _decoded_column(data.column(name)) for name in data.column_names}
     return Table(pa.table(columns), path.name)
 
@@ -161,165 +165,16 @@ def _from_text(
     sample = beginning_of(path, encoding)
     if not sample.strip():
         raise TableError(f"{path.name} has no text in it.")
+    layout = find_layout(path.name, sample, delimiter)
     if delimiter is None:
-        delimiter = _guess_delimiter(sample)
-        guesses["delimiter"] = {"\t": "tab"}.get(delimiter, delimiter)
-    records = _records(sample, delimiter)
-    names = _names(path.name, records[0])
-    cells = _parse(path, encoding, delimiter, names)
-    if decimal is None:
-        decimal = _guess_decimal(records[1:-1] or records[1:])
-        if decimal == ",":
-            guesses["decimal"] = decimal
+        guesses["delimiter"] = {"\t": "tab"}.get(layout.delimiter, layout.delimiter)
+    if layout.skipped:
+        guesses["header"] = f"line {layout.skipped + 1}"
+    cells = parse(path, encoding, layout)
+    columns, sign = typed_columns(cells, decimal, layout.delimiter)
+    if sign != (decimal or "."):
+        guesses["decimal"] = sign
     import pyarrow as pa
 
-    columns = [_typed(column, decimal) for column in cells.columns]
-    return Table(pa.table(dict(zip(names, columns, strict=True))), path.name, guesses, cells)
-
-
-# Text to cells
-
-
-def _records(sample: str, delimiter: str) -> list[list[str]]:
-    """Cells of the lines that have any."""
-    try:
-        lines = csv.reader(io.StringIO(sample, newline=None), delimiter=delimiter)
-        return [record for record in lines if record]
-    except (csv.Error, TypeError) as error:
-        raise TableError(f"The text cannot be cut at {delimiter!r}: {error}.") from error
-
-
-def _guess_delimiter(sample: str) -> str:
-    """The one that cuts most records into as many cells, of these the one with most cells."""
-
-    def agreement(delimiter: str) -> tuple[float, int]:
-        try:
-            widths = Counter(len(record) for record in _records(sample, delimiter))
-        except TableError:
-            return 0.0, 0
-        width, number = max(widths.items(), key=lambda item: (item[1], item[0]))
-        return (number / widths.total() if width > 1 else 0.0), width
-
-    return max(_DELIMITERS, key=agreement)
-
-
-def _names(file: str, header: Iterable[str]) -> list[str]:
-    """Names of the columns; those without one are called by their number."""
-    names = [name.strip() or f"column {k}" for k, name in enumerate(header, start=1)]
-    _check_names(file, names)
-    return names
-
-
-def _check_names(file: str, names: list[str]) -> None:
-    twice = [name for name, number in Counter(names).items() if number > 1]
-    if twice:
-        raise TableError(
-            f"{file} has more than one column called {', '.join(map(repr, twice))}. Rename them, "
-            "so that it is clear which is meant."
-        )
-
-
-def _parse(path: Path, encoding: str, delimiter: str, names: list[str]) -> Any:
-    """All cells as texts, (pyarrow.Table); rows of unequal length are an error."""
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
-    bad: list[Any] = []
-
-    def keep(row: Any) -> str:
-        bad.append(row)
-        return "skip"
-
-    try:
-        cells = arrow_csv.read_csv(
-            utf8_stream(path, encoding),
-            # One thread, since rows have no numbers otherwise.
-            read_options=arrow_csv.ReadOptions(
-                use_threads=False, block_size=LONGEST, column_names=names, skip_rows=0
-            ),
-            parse_options=arrow_csv.ParseOptions(
-                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=keep
-            ),
-            convert_options=arrow_csv.ConvertOptions(
-                column_types={name: pa.string() for name in names},
-                null_values=[""],
-                strings_can_be_null=True,
-            ),
-        )
-    except pa.ArrowInvalid as error:
-        if "straddling" in str(error):
-            raise TableError(
-                f"{path.name} has a line of more than {LONGEST >> 20} MB, or a quote that is "
-                "never closed."
-            ) from error
-        raise TableError(f"{path.name} cannot be read as a table: {error}") from error
-    if bad:
-        shown = "; ".join(f"row {row.number - 1} has {row.actual_columns}" for row in bad[:_SHOWN])
-        raise TableError(
-            f"{path.name}: {len(bad)} of its rows have not as many cells as the header, which has "
-            f"{len(names)}: {shown}{'; ...' if len(bad) > _SHOWN else ''}. Is the delimiter "
-            f"{delimiter!r}, and is every text that holds it in quotes?"
-        )
-    cells = cells.slice(1)  # the header
-    if cells.num_rows == 0:
-        raise TableError(f"{path.name} has a header and no rows.")
-    last = [column[-1].as_py() for column in cells.columns]
-    if any("\n" in (cell or "") for cell in last):
-        _refuse_open_quote(path, encoding, delimiter)
-    return pa.table({name: _trimmed(cells.column(name)) for name in names})
-
-
-def _refuse_open_quote(path: Path, encoding: str, delimiter: str) -> None:
-    """An error if a quote is never closed, so that it has swallowed the rest of the file."""
-    lines = io.TextIOWrapper(utf8_stream(path, encoding), encoding="utf-8", newline="")
-    reader, begun = csv.reader(lines, delimiter=delimiter, strict=True), 1
-    try:
-        for _ in reader:
-            begun = reader.line_num + 1
-    except csv.Error as error:
-        raise TableError(
-            f"{path.name}, line {begun}: a quote is opened and never closed ({error})."
-        ) from error
-
-
-def _trimmed(column: Any) -> Any:
-    """Texts without blanks around them; nothing but blanks is no value."""
-    import pyarrow as pa
-    from pyarrow import compute
-
-    trimmed = compute.utf8_trim_whitespace(column)
-    return compute.if_else(compute.equal(trimmed, ""), pa.scalar(None, pa.string()), trimmed)
-
-
-# Cells to values
-
-
-def _guess_decimal(records: list[list[str]]) -> str:
-    """A comma, if there are numbers with one and none with a point."""
-    cells = [cell.strip() for record in records for cell in record]
-    with_comma = any(map(_DECIMAL_COMMA.match, cells))
-    return "," if with_comma and not any(map(_DECIMAL_POINT.match, cells)) else "."
-
-
-def _typed(column: Any, decimal: str) -> Any:
-    """Numbers, if all cells are; else truth values or times, if all are; else the texts."""
-    import pyarrow as pa
-    from pyarrow import compute
-
-    if column.null_count == len(column):
-        return column.cast(pa.float64())
-    # A number with zeros in front, such as a post code, is a name.
-    if compute.any(compute.match_substring_regex(column, r"^[-+]?0\d")).as_py():
-        return column
-    gaps = compute.is_in(column, pa.array(_GAPS))
-    filled = compute.if_else(gaps, pa.scalar(None, pa.string()), column)
-    plain = compute.replace_substring(filled, ",", ".") if decimal == "," else filled
-    for cells, kind in ((plain, pa.int64()), (plain, pa.float64()), (filled, pa.timestamp("us"))):
-        try:
-            return cells.cast(kind)
-        except pa.ArrowInvalid:
-            continue
-    lower = compute.utf8_lower(filled)
-    if compute.all(compute.is_in(lower, pa.array(["true", "false", None]))).as_py():
-        return compute.equal(lower, "true")
-    return column
+    data = pa.table(dict(zip(layout.names, columns, strict=True)))
+    return Table(data, path.name, guesses, cells, sign)

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from decoupling._files import made_folder, sync
 from decoupling._typing import AnyArray
 from decoupling.tables.reading import TableError
 
@@ -88,19 +89,22 @@ def whole_files(folder: Path, names: Sequence[str], *, force: bool) -> Iterator[
     others are touched.
     """
     refuse_existing(folder, names, force=force)
-    folder.parent.mkdir(parents=True, exist_ok=True)
     beside = folder if folder.exists() else folder.parent
     part = beside / f".decoupling-{os.getpid()}.part"
-    part.mkdir()
-    try:
-        yield part
-        if folder.exists():
-            for file in sorted(part.iterdir()):
-                file.replace(folder / file.name)
-        else:
-            part.rename(folder)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+    with made_folder(beside):
+        part.mkdir()
+        try:
+            yield part
+            files = sorted(part.iterdir())
+            for file in files:
+                sync(file)
+            if folder.exists():
+                for file in files:
+                    file.replace(folder / file.name)
+            else:
+                part.rename(folder)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
 
 
 def refuse_existing(

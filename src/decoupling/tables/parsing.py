@@ -1,0 +1,213 @@
+"""Text to cells: delimiter, header and rows, all of one length.
+
+Excel may say the delimiter in a first line, ``sep=;``, and programs put comments before the header,
+in lines that begin with ``#``. Neither is part of the table.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from decoupling.tables.decoding import LONGEST, TableError, utf8_stream
+
+_DELIMITERS: Final = (",", ";", "\t", "|")
+_SAYS_DELIMITER: Final = re.compile(r'"?sep=(.)"?\s*\Z', re.IGNORECASE)
+# Bad rows that an error shows.
+_SHOWN: Final = 3
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a text is a table.
+
+    Attributes
+    ----------
+    delimiter : str
+        Between cells.
+    names : list of str
+        Of the columns.
+    skipped : int
+        Lines before the header.
+    """
+
+    delimiter: str
+    names: list[str]
+    skipped: int
+
+
+def find_layout(file: str, sample: str, delimiter: str | None) -> Layout:
+    """Delimiter, if it is not given, and header of a text, from its beginning."""
+    lines = sample.split("\n")
+    said = _SAYS_DELIMITER.match(lines[0])
+    begun = 1 if said else 0
+    ended = begun
+    while ended < len(lines) - 1 and lines[ended].lstrip()[:1] in ("#", ""):
+        ended += 1
+    rest = "\n".join(lines[ended:])
+    if not rest.strip():  # nothing but comments: one of them may be the header
+        rest, ended = "\n".join(lines[begun:]), begun
+    delimiter = delimiter or (said[1] if said else _guess_delimiter(rest))
+    records = _records(rest, delimiter)
+    if ended > begun and re.match(r"#\S", lines[ended - 1]):
+        # A header may begin with the sign of a comment, and is then as long as what follows.
+        (record,) = _records(lines[ended - 1], delimiter)
+        if 1 < len(record) == len(records[0]):
+            records, ended = [record], ended - 1
+    return Layout(delimiter, _names(file, records[0]), ended)
+
+
+def _records(sample: str, delimiter: str) -> list[list[str]]:
+    """Cells of the lines that have any, up to a cell that is longer than this way takes."""
+    records: list[list[str]] = []
+    try:
+        for record in csv.reader(io.StringIO(sample, newline=None), delimiter=delimiter):
+            if record:
+                records.append(record)
+    except (csv.Error, TypeError) as error:
+        if not records:
+            raise TableError(f"The text cannot be cut at {delimiter!r}: {error}.") from error
+    return records
+
+
+def _guess_delimiter(sample: str) -> str:
+    """The one that cuts most records into as many cells, of these the one with most cells."""
+
+    def agreement(delimiter: str) -> tuple[float, int]:
+        try:
+            widths = Counter(len(record) for record in _records(sample, delimiter))
+        except TableError:
+            return 0.0, 0
+        width, number = max(widths.items(), key=lambda item: (item[1], item[0]))
+        return (number / widths.total() if width > 1 else 0.0), width
+
+    return max(_DELIMITERS, key=agreement)
+
+
+def _names(file: str, header: Iterable[str]) -> list[str]:
+    """Names of the columns; those without one are called by their number."""
+    names = [name.strip() or f"column {k}" for k, name in enumerate(header, start=1)]
+    check_names(file, names)
+    return names
+
+
+def check_names(file: str, names: list[str]) -> None:
+    """Refuse two columns of one name."""
+    twice = [name for name, number in Counter(names).items() if number > 1]
+    if twice:
+        raise TableError(
+            f"{file} has more than one column called {', '.join(map(repr, twice))}. Rename them, "
+            "so that it is clear which is meant."
+        )
+
+
+def parse(path: Path, encoding: str, layout: Layout) -> Any:
+    """All cells as texts, (pyarrow.Table); rows of unequal length are an error."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    bad: list[Any] = []
+    names = layout.names
+
+    def keep(row: Any) -> str:
+        bad.append(row)
+        return "skip"
+
+    try:
+        cells = arrow_csv.read_csv(
+            _from_header(path, encoding, layout),
+            # One thread, since rows have no numbers otherwise.
+            read_options=arrow_csv.ReadOptions(
+                use_threads=False, block_size=LONGEST, column_names=names, skip_rows=0
+            ),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=layout.delimiter, newlines_in_values=True, invalid_row_handler=keep
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types={name: pa.string() for name in names},
+                null_values=[""],
+                strings_can_be_null=True,
+            ),
+        )
+    except pa.ArrowInvalid as error:
+        if "straddling" in str(error):
+            raise TableError(
+                f"{path.name} has a line of more than {LONGEST >> 20} MB, or a quote that is "
+                "never closed."
+            ) from error
+        raise TableError(f"{path.name} cannot be read as a table: {error}") from error
+    if bad:
+        _refuse_ragged(path, encoding, layout, [row.actual_columns for row in bad], cells.num_rows)
+    cells = cells.slice(1)  # the header
+    if cells.num_rows == 0:
+        raise TableError(f"{path.name} has a header and no rows.")
+    last = [column[-1].as_py() for column in cells.columns]
+    if any("\n" in (cell or "") for cell in last):
+        _refuse_open_quote(path, encoding, layout)
+    return pa.table({name: _trimmed(cells.column(name)) for name in names})
+
+
+def _from_header(path: Path, encoding: str, layout: Layout) -> io.BufferedReader:
+    """A file as UTF-8, from its header on."""
+    stream = utf8_stream(path, encoding)
+    for _ in range(layout.skipped):
+        stream.readline()
+    return stream
+
+
+def _numbered(
+    path: Path, encoding: str, layout: Layout, *, strict: bool
+) -> Iterator[tuple[int, list[str]]]:
+    """Records of a file from the header on, each with the line that it begins in; slow."""
+    stream = _from_header(path, encoding, layout)
+    lines = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+    reader, line = csv.reader(lines, delimiter=layout.delimiter, strict=strict), layout.skipped + 1
+    try:
+        for record in reader:
+            yield line, record
+            line = layout.skipped + reader.line_num + 1
+    except csv.Error as error:
+        raise TableError(
+            f"{path.name}, line {line}: a quote is opened and never closed ({error})."
+        ) from error
+
+
+def _refuse_ragged(
+    path: Path, encoding: str, layout: Layout, widths: list[int], n_good: int
+) -> None:
+    """An error that says in which lines of the file rows have another length than the header."""
+    wanted = len(layout.names)
+    records = _numbered(path, encoding, layout, strict=False)
+    try:
+        odd = ((line, len(record)) for line, record in records if len(record) not in (0, wanted))
+        shown = "; ".join(f"line {line} has {width}" for line, width in islice(odd, _SHOWN))
+    except TableError:  # a cell longer than the slow way takes
+        shown = f"the first has {widths[0]}"
+    header = f" Is line {layout.skipped + 1} the header?" if len(widths) > n_good else ""
+    raise TableError(
+        f"{path.name}: {len(widths)} of its rows have not as many cells as the header, which has "
+        f"{wanted}: {shown}{'; ...' if len(widths) > _SHOWN else ''}.{header} Is the delimiter "
+        f"{layout.delimiter!r}, and is every text that holds it in quotes?"
+    )
+
+
+def _refuse_open_quote(path: Path, encoding: str, layout: Layout) -> None:
+    """An error if a quote is never closed, so that it has swallowed the rest of the file."""
+    for _ in _numbered(path, encoding, layout, strict=True):
+        pass
+
+
+def _trimmed(column: Any) -> Any:
+    """Texts without blanks around them; nothing but blanks is no value."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    trimmed = compute.utf8_trim_whitespace(column)
+    return compute.if_else(compute.equal(trimmed, ""), pa.scalar(None, pa.string()), trimmed)
