@@ -10,6 +10,7 @@ from decoupling.report.review import review_of
 
 def test_rows_are_those_that_look_wrong(noisy):
     review = review_of(read_facts(noisy), None, None, 10, None)
+    assert review["more"] == "clf.label_issues() lists them all"
     issues = noisy.label_issues()
     assert review["total"] == len(issues)
     assert {row["row"] for row in review["rows"]} <= {str(row) for row in issues.row}

@@ -140,6 +140,7 @@ def report_content(
     trust, said = trust_of(clf, facts, [str(text) for text in warnings], wording)
     finding = finding_of(facts)
     headline, sentences = words_of(facts, finding)
+    review = review_of(facts, row_names, thumbnails, n_review, data_hash, decided)
     content = {
         "schema": SCHEMA,
         "title": title or "Label report",
@@ -157,7 +158,7 @@ def report_content(
         "numbers": _numbers(facts, finding),
         "transitions": _transitions(facts),
         "classes": _classes(facts),
-        "review": review_of(facts, row_names, thumbnails, n_review, data_hash, decided),
+        "review": review | {"more": wording(review["more"])},
         "changes": changes_of(facts, before, true_classes),
         "diagnostics": {
             "elbo": [float(f"{value:.8g}") for value in facts.trace.elbo],

@@ -50,6 +50,9 @@ def review_of(
         "score": score,
         "total": len(order),
         "rows": listed,
+        "more": "clf.label_issues() lists them all"
+        if len(order) > len(listed) and score == "p(wrong)"
+        else "",
         "key": data_hash or _fingerprint(facts, names),
     }
 
