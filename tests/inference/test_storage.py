@@ -88,18 +88,23 @@ def test_rows_of_a_posterior_on_disk(tmp_path, monkeypatch):
     assert (len(lazy), lazy.size, lazy.ndim, lazy.dtype) == (300, 900, 2, np.float64)
     assert repr(lazy) == "<300 rows of 3, computed when asked for>"
     some = np.array([7, 5, 299])
-    for key in [3, -1, slice(10, 20), some, (slice(None), 1), (4, 2), (some, slice(1, 3))]:
-        np.testing.assert_array_equal(lazy[key], eager[key])
     mask = np.arange(300) % 2 == 0
-    np.testing.assert_array_equal(lazy[mask], eager[mask])
+    keys = [3, -1, np.int64(3), np.array(3), slice(10, 20), slice(None, None, -1), slice(5, 5)]
+    keys += [some, [7, 5], [], mask, mask.tolist(), some[:, None], eager > 0.5, None, ..., ()]
+    keys += [(slice(None), 1), (4, 2), (4, [0, 2]), (some, slice(1, 3)), (some, 1), (mask, 1)]
+    # Columns are paired with the rows, as they are in an array.
+    keys += [(some, [0, 1, 2]), (np.arange(300), codes % 3), np.ix_(some, [0, 2]), (None, 3)]
+    for key in keys:
+        np.testing.assert_array_equal(lazy[key], eager[key], strict=True)
+    for outside in (300, -301, [300]):
+        with pytest.raises(IndexError):
+            lazy[outside]
     np.testing.assert_array_equal(np.concatenate(list(lazy.blocks())), eager)
     np.testing.assert_array_equal(list(lazy), eager)
     np.testing.assert_allclose(found.class_balance, expected.class_balance, rtol=1e-12)
     conditional = found.label_conditional(codes)
     np.testing.assert_array_equal(conditional, expected.label_conditional(codes))
     np.testing.assert_array_equal(conditional[some], expected.label_conditional(codes)[some])
-    with pytest.raises(IndexError):
-        lazy[300]
     with pytest.raises(ValueError, match="without a copy"):
         np.asarray(lazy, copy=False)
 
