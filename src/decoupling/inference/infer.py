@@ -20,7 +20,7 @@ from decoupling.inference.expected_log import METHODS
 from decoupling.inference.optimise import OPTIMISERS, Callback
 from decoupling.inference.posterior import Posterior, solve
 from decoupling.inference.sources import open_rows
-from decoupling.inference.storage import in_blocks
+from decoupling.inference.storage import in_blocks, is_mapped
 from decoupling.transitions.prior import TransitionPrior
 
 # Held-out likelihood of the labels grows with the evidence and has flattened by here.
@@ -232,7 +232,7 @@ def _check_checkpoint(checkpoint: str | Path | None, expected_log: str, optimise
 
 
 def _check_in_memory(rows: AllRows, optimiser: str) -> None:
-    in_memory = isinstance(rows, RowBlocks) and not isinstance(rows.rows.label_proba, np.memmap)
+    in_memory = isinstance(rows, RowBlocks) and not is_mapped(rows.rows.label_proba)
     if optimiser != "natural" and not in_memory:
         raise ValueError(f'optimiser={optimiser!r} needs all rows in memory; use "natural".')
 
