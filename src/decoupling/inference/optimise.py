@@ -190,7 +190,7 @@ def natural_ascent(
             method = steps.global_step(problem, state, method, statistic, blocks)
         else:
             steps.prepare(method, blocks)
-        moves.append(steps.class_prior_step(problem, state, blocks))
+        moves.append(steps.class_prior_step(problem, state, method, blocks))
         if checkpoint is not None:
             parameters = state.transitions.parameters
             done_now = Round(leap, terms, parameters, state.class_prior, moves[-1])
