@@ -49,7 +49,8 @@ def needs_extra(extra: str, purpose: str) -> Iterator[None]:
 
 def is_dask(source: object) -> bool:
     """Whether this is a collection of Dask, which need not be imported for it."""
-    return hasattr(type(source), "__dask_graph__")
+    dask = sys.modules.get("dask")  # whoever has a collection has imported it
+    return dask is not None and bool(dask.is_dask_collection(source))
 
 
 def all_or_nothing(fit: Fit) -> Fit:
