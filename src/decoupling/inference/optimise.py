@@ -168,7 +168,7 @@ def natural_ascent(
     leaps = cycle((steps.LONGEST_LEAP,) if alone else _LEAPS_IN_TURN)
     leap, moves = 0.0, [0.0]
     if checkpoint is not None:
-        done = checkpoint.rounds(state.class_prior)
+        done = checkpoint.rounds(state.class_prior, monitor.max_iter)
         _replay(problem, state, blocks, done, local_steps)
         method = steps.evaluator(problem, state, blocks)
         for past in done:

@@ -431,10 +431,6 @@ def solve(
     seen = transition_prior.columns(possible)
     problem = Problem(class_prior, seen, method, order, rows.count, rows.total_evidence)
     with rows as blocks:
-        kept = None
-        if checkpoint is not None:
-            settings = {"learn": learn_transitions, "tol": tol, "local_steps": local_steps}
-            kept = Checkpoint(checkpoint, digest_of(problem, blocks, **settings))
         if warm_start is None:
             state = first_state(problem, blocks, learn_transitions=learn_transitions)
         else:
@@ -445,6 +441,11 @@ def solve(
                 warm_start._class_prior,
                 learn_transitions=learn_transitions,
             )
+        kept = None
+        if checkpoint is not None:
+            settings = {"learn": learn_transitions, "tol": tol, "local_steps": local_steps}
+            warm = warm_start is not None
+            kept = Checkpoint(checkpoint, digest_of(problem, state, blocks, warm=warm, **settings))
         trace = ascend(
             problem,
             state,
