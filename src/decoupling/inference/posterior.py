@@ -267,7 +267,7 @@ class Posterior:
 
         Parameters
         ----------
-        label_proba : array-like (N, S), memmap, path or iterator
+        label_proba : array-like (N, S), memmap, path, pyarrow Dataset, iterator or dask collection
             p(s|x) of the new rows, as in `infer`.
         evidence : float or array-like (N,), optional
             How many observations a row counts for; as in `infer` by default, which is the mean if
