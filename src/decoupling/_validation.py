@@ -49,7 +49,8 @@ def needs_extra(extra: str, purpose: str) -> Iterator[None]:
 
 def is_dask(source: object) -> bool:
     """Whether this is a collection of Dask, which need not be imported for it."""
-    return hasattr(type(source), "__dask_graph__")
+    dask = sys.modules.get("dask")  # whoever has a collection has imported it
+    return dask is not None and bool(dask.is_dask_collection(source))
 
 
 def all_or_nothing(fit: Fit) -> Fit:
@@ -78,11 +79,12 @@ def frozen(array: FloatArray) -> FloatArray:
 def as_float(name: str, values: ArrayLike, *, ndim: int) -> FloatArray:
     """``values`` as a float64 array with ``ndim`` axes and at least one entry."""
     array = as_numbers(name, values)
-    _check_shape(name, array, ndim)
+    check_shape(name, array, ndim)
     return np.asarray(array, dtype=np.float64)
 
 
 def as_numbers(name: str, values: ArrayLike) -> AnyArray:
+    """``values`` as an array of real numbers, of their own type where it is one."""
     if isinstance(values, np.ma.MaskedArray):
         # What is masked is missing, which the checks for finite numbers will say.
         values = np.ma.filled(values.astype(np.float64), np.nan)
@@ -97,7 +99,8 @@ def as_numbers(name: str, values: ArrayLike) -> AnyArray:
     return array
 
 
-def _check_shape(name: str, array: AnyArray, ndim: int) -> None:
+def check_shape(name: str, array: AnyArray, ndim: int) -> None:
+    """Refuse an array without any entry, or of another number of axes."""
     if array.ndim != ndim:
         raise ValueError(f"{name} must have {ndim} axes; got shape {array.shape}.")
     if array.size == 0:
@@ -175,7 +178,7 @@ def check_rows(
     array: AnyArray, n_labels: int | None, first_row: int = 0, name: str = "label_proba"
 ) -> RowSums:
     """Refuse rows that are no distributions of labels; how far their sums are from 1."""
-    _check_shape(name, array, ndim=2)
+    check_shape(name, array, ndim=2)
     if n_labels is not None and array.shape[1] != n_labels:
         raise ValueError(
             f"{name} has {array.shape[1]} columns, transitions has {n_labels} labels: "

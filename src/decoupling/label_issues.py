@@ -181,7 +181,7 @@ def label_issues(
     """
     task = custom(posterior.transitions > 0, posterior.classes, posterior.labels)
     codes = encode(task, labels)
-    proba = posterior.label_conditional(codes)
+    proba = np.asarray(posterior.label_conditional(codes))
     library = library_of(labels)
     if like is not None:
         other = library_of(like)

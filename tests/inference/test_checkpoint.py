@@ -78,6 +78,26 @@ def test_a_run_that_ended_early_may_be_given_more_iterations(tmp_path):
     assert_same(run(tmp_path / "c"), expected)
 
 
+@pytest.mark.filterwarnings("ignore:Stopped at max_iter")
+def test_no_more_rounds_than_are_asked_for(tmp_path):
+    run(tmp_path / "c")
+    for most in (0, 1, 3):
+        assert_same(run(tmp_path / "c", max_iter=most), run(max_iter=most))
+
+
+@pytest.mark.filterwarnings("ignore:Stopped at max_iter")
+@pytest.mark.parametrize("gamma", [None, ClassPrior.learned()], ids=["known", "learned"])
+def test_where_a_run_began_is_a_part_of_it(tmp_path, gamma):
+    first = run(max_iter=2, evidence=5.0, class_prior=gamma)
+    expected = run(warm_start=first, class_prior=gamma)
+    with pytest.raises(PowerCut):
+        run(tmp_path / "c", warm_start=first, class_prior=gamma, callback=interrupt_at(3))
+    for other in (None, run(max_iter=3, evidence=5.0, class_prior=gamma)):
+        with pytest.raises(ValueError, match="with other settings"):
+            run(tmp_path / "c", warm_start=other, class_prior=gamma)
+    assert_same(run(tmp_path / "c", warm_start=first, class_prior=gamma), expected)
+
+
 def test_a_checkpoint_of_something_else_is_refused(tmp_path):
     folder = tmp_path / "c"
     run(folder)
@@ -107,7 +127,7 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path):
         with pytest.raises(ValueError, match=message):
             run(folder)
     (folder / "problem.json").write_text("{")
-    with pytest.raises(ValueError, match="cannot be read"):
+    with pytest.raises(ValueError, match=r"cannot be read\. Remove its folder"):
         run(folder)
 
 
@@ -116,6 +136,13 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path):
     with pytest.raises(ValueError, match="holds something else"):
         run(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
+    with pytest.raises(NotADirectoryError, match=r"letter\.txt"):
+        run(tmp_path / "letter.txt")
+
+
+def test_a_run_that_was_killed_as_it_began(tmp_path):
+    (tmp_path / ".problem.123.part.json").write_text("{")
+    assert_same(run(tmp_path), run())
 
 
 def test_a_broken_round_is_named(tmp_path):

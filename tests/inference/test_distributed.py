@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from problems import random_problem
 
-from decoupling import ClassPrior, TransitionPrior, infer
+from decoupling import ClassPrior, TransitionPrior, infer, load, save
+from decoupling.label_issues import label_issues
 
+dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 
 DRAWN = random_problem(0, n_rows=300)
@@ -85,11 +87,24 @@ def test_predict_and_write(tmp_path):
     np.testing.assert_allclose(np.load(tmp_path / "out.npy"), expected.class_proba, rtol=1e-9)
 
 
-def test_where_another_run_ended():
+def test_draws_issues_and_files(tmp_path):
+    found, expected = on_dask(), in_memory()
+    for one, other in zip(found.draw(2, 0), expected.draw(2, 0), strict=True):
+        np.testing.assert_array_equal(one, other)
+    codes = np.arange(300) % 3
+    for posterior in (found, infer(iter([DRAWN.label_proba]), DRAWN.concentration, **OPTIONS)):
+        issues = label_issues(posterior, codes)
+        np.testing.assert_array_equal(issues.row, label_issues(expected, codes).row)
+    save(found, tmp_path / "posterior.zip")
+    assert_same_bits(load(tmp_path / "posterior.zip"), expected)
+
+
+@pytest.mark.parametrize("chunks", [60, 70])
+def test_where_another_run_ended(chunks):
     first = in_memory(max_iter=3, tol=1e-2)
-    assert_same_bits(on_dask(warm_start=first), in_memory(warm_start=first))
-    again = on_dask(warm_start=on_dask(max_iter=3, tol=1e-2))
-    assert_same_bits(again, in_memory(warm_start=first))
+    expected = in_memory(chunks, warm_start=first)
+    assert_same_bits(on_dask(chunks, warm_start=first), expected)
+    assert_same_bits(on_dask(chunks, warm_start=on_dask(max_iter=3, tol=1e-2)), expected)
 
 
 def test_unknown_sizes_and_empty_chunks():
@@ -122,11 +137,42 @@ def test_a_bad_value_is_named_with_its_partition(value, message):
         infer(da.from_array(rows, chunks=(60, -1)), DRAWN.concentration)
 
 
+def test_the_first_bad_partition_is_named():
+    rows = da.from_array(DRAWN.label_proba, chunks=(10, -1))
+    for _ in range(5):
+        with pytest.raises(ValueError, match=r"partition 1: .* at row 10"):
+            infer(da.concatenate([rows[:10], 2.0 * rows[10:]]), DRAWN.concentration)
+    prior = [[1.0, 1.0, 1.0, 0.0], [1.0, 2.0, 1.0, 0.0]]
+    with pytest.raises(
+        ValueError, match=r"partition 0, column 3: .* a label that no class can emit"
+    ):
+        infer(rows, prior)
+
+
+class Wrapped:
+    """An array that might wrap one of Dask, and does not."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.array, dtype=dtype)
+
+    def __dask_graph__(self):
+        return None
+
+
+def test_arrays_that_might_be_of_dask():
+    found = infer(Wrapped(DRAWN.label_proba), DRAWN.concentration, block_size=60, **OPTIONS)
+    assert_same_bits(found, in_memory())
+
+
 def test_what_is_refused():
     rows = da.from_array(DRAWN.label_proba, chunks=(60, -1))
     for source, options, message in [
         (rows[:, :3], {}, "3 columns, transitions has 4 labels"),
         (rows[:, 0], {}, "must have 2 axes"),
+        (dask.delayed(DRAWN.label_proba), {}, "an array or dataframe of Dask; got a Delayed"),
         (rows[:0], {}, "empty"),
         (rows, {"optimiser": "l-bfgs"}, "needs all rows in memory"),
         (rows, {"sample_weight": np.ones(3)}, "one entry per row"),

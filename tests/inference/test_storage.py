@@ -1,7 +1,10 @@
 """Rows that are not in memory: the same answer, wherever they come from."""
 
+import copy
+import errno
 import gc
 import os
+import pickle
 
 import numpy as np
 import pyarrow as pa
@@ -88,18 +91,23 @@ def test_rows_of_a_posterior_on_disk(tmp_path, monkeypatch):
     assert (len(lazy), lazy.size, lazy.ndim, lazy.dtype) == (300, 900, 2, np.float64)
     assert repr(lazy) == "<300 rows of 3, computed when asked for>"
     some = np.array([7, 5, 299])
-    for key in [3, -1, slice(10, 20), some, (slice(None), 1), (4, 2), (some, slice(1, 3))]:
-        np.testing.assert_array_equal(lazy[key], eager[key])
     mask = np.arange(300) % 2 == 0
-    np.testing.assert_array_equal(lazy[mask], eager[mask])
+    keys = [3, -1, np.int64(3), np.array(3), slice(10, 20), slice(None, None, -1), slice(5, 5)]
+    keys += [some, [7, 5], [], mask, mask.tolist(), some[:, None], eager > 0.5, None, ..., ()]
+    keys += [(slice(None), 1), (4, 2), (4, [0, 2]), (some, slice(1, 3)), (some, 1), (mask, 1)]
+    # Columns are paired with the rows, as they are in an array.
+    keys += [(some, [0, 1, 2]), (np.arange(300), codes % 3), np.ix_(some, [0, 2]), (None, 3)]
+    for key in keys:
+        np.testing.assert_array_equal(lazy[key], eager[key], strict=True)
+    for outside in (300, -301, [300]):
+        with pytest.raises(IndexError):
+            lazy[outside]
     np.testing.assert_array_equal(np.concatenate(list(lazy.blocks())), eager)
     np.testing.assert_array_equal(list(lazy), eager)
     np.testing.assert_allclose(found.class_balance, expected.class_balance, rtol=1e-12)
     conditional = found.label_conditional(codes)
     np.testing.assert_array_equal(conditional, expected.label_conditional(codes))
     np.testing.assert_array_equal(conditional[some], expected.label_conditional(codes)[some])
-    with pytest.raises(IndexError):
-        lazy[300]
     with pytest.raises(ValueError, match="without a copy"):
         np.asarray(lazy, copy=False)
 
@@ -137,6 +145,35 @@ def test_single_precision_stays_so_on_disk(tmp_path):
     opened = storage.open_label_proba(iter([rows[:9], rows[9:]]), np.ones(4, bool), tmp_path)
     assert opened.dtype == np.float32
     np.testing.assert_array_equal(opened, rows)
+
+
+def test_blocks_are_not_rounded_to_those_before(tmp_path):
+    rows = DRAWN.label_proba
+    with pytest.raises(ValueError, match="block 1 is of float64, those before it of float32"):
+        infer(iter([rows[:9].astype(np.float32), rows[9:]]), DRAWN.concentration, scratch=tmp_path)
+
+
+def test_copies_of_a_memmap_are_in_memory(tmp_path):
+    rows = sources(tmp_path)["memmap"]
+    assert type(infer(rows.copy(), DRAWN.concentration, **OPTIONS).class_proba) is np.ndarray
+    found, expected = infer(rows, DRAWN.concentration, **OPTIONS), in_memory()
+    again = pickle.loads(pickle.dumps(found))
+    for one in (again, copy.deepcopy(found)):
+        assert type(one.class_proba) is np.ndarray
+        np.testing.assert_array_equal(one.class_proba, expected.class_proba)
+        np.testing.assert_array_equal(one.class_interval(), expected.class_interval())
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="not on this system")
+def test_a_full_disk_is_an_error(tmp_path, monkeypatch):
+    """Without room a write to a mapped file would end the process."""
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(OSError, match="No space left"):
+        infer(sources(tmp_path)["memmap"], DRAWN.concentration)
 
 
 def test_nothing_stays_behind(tmp_path):
@@ -195,6 +232,8 @@ def test_bad_rows_of_a_file_are_named(tmp_path, monkeypatch):
     prior = [[1.0, 0.0, 1.0, 0.0], [1.0, 0.0, 2.0, 0.0]]
     with pytest.raises(ValueError, match=r"column 1: 0\.5 at row 70 is the probability of a label"):
         infer(tmp_path / "rows.npy", prior)
+    with pytest.raises(ValueError, match=r"block 1, column 1: 0\.5 at row 70 is the probability"):
+        infer(iter([rows[:50], rows[50:]]), prior)
 
 
 def test_rows_that_are_almost_right_are_said_so_once(tmp_path, monkeypatch):
@@ -219,6 +258,14 @@ def test_what_cannot_be_read(tmp_path):
         infer(table, DRAWN.concentration)
     with pytest.raises(ValueError, match="needs all rows in memory"):
         infer(iter([DRAWN.label_proba]), DRAWN.concentration, optimiser="l-bfgs")
+    for name, rows, message in [
+        ("one", DRAWN.label_proba[:, 0], "must have 2 axes"),
+        ("none", DRAWN.label_proba[:0], "is empty"),
+        ("complex", DRAWN.label_proba + 0j, "must be an array of real numbers"),
+    ]:
+        np.save(tmp_path / f"{name}.npy", rows)
+        with pytest.raises(ValueError, match=message):
+            infer(tmp_path / f"{name}.npy", DRAWN.concentration)
     gap = pa.table({str(s): [0.25, None if s == 2 else 0.25] for s in range(4)})
     with pytest.raises(ValueError, match="nan at row 1, column 2 is not finite"):
         infer(gap, DRAWN.concentration)

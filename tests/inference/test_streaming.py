@@ -5,7 +5,7 @@ import pytest
 from problems import in_blocks, random_problem
 
 from decoupling import ClassPrior, StreamingInference, TransitionPrior, infer
-from decoupling.inference import steps
+from decoupling.inference import steps, streaming
 from decoupling.inference.optimise import ascend
 from decoupling.inference.start import first_classes
 from decoupling.inference.steps import State
@@ -123,6 +123,20 @@ def test_a_bad_block_changes_nothing():
         stream.partial_fit(bad)
     assert stream.posterior_ is before
     assert stream.n_rows_seen_ == 100
+
+
+def test_a_block_that_fails_at_the_very_end_changes_nothing(monkeypatch):
+    stream = StreamingInference(DRAWN.concentration, evidence=1.0)
+    stream.partial_fit(DRAWN.label_proba[:100])
+    before = dict(vars(stream))
+
+    def lost(*_, **__):
+        raise OSError("the worker is gone")
+
+    monkeypatch.setattr(streaming, "record", lost)
+    with pytest.raises(OSError, match="the worker is gone"):
+        stream.partial_fit(DRAWN.label_proba[100:200])
+    assert vars(stream) == before
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from threadpoolctl import ThreadpoolController  # scikit-learn brings it
 from decoupling._typing import FloatArray
 from decoupling.inference.response import RowSample, pick_rows
 from decoupling.inference.rows import Rows
-from decoupling.inference.storage import release
+from decoupling.inference.storage import is_mapped, release
 
 Result = TypeVar("Result")
 
@@ -207,7 +207,7 @@ class RowBlocks:
 
     def _released(self, function: Callable[[Rows], Result]) -> Callable[[Rows], Result]:
         """The function, and then, of rows on disk, their memory back to the system."""
-        if not isinstance(self.rows.class_concentration, np.memmap):
+        if not is_mapped(self.rows.class_concentration):
             return function
 
         def and_release(rows: Rows) -> Result:

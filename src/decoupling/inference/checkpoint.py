@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -23,7 +24,7 @@ from decoupling.inference.blocks import Blocks
 from decoupling.inference.class_prior import GammaPosterior, KnownGamma
 from decoupling.inference.elbo import Terms
 from decoupling.inference.rows import Rows
-from decoupling.inference.steps import Problem
+from decoupling.inference.steps import Problem, State
 
 _FORMAT: Final = 1
 _HEADER: Final = "problem.json"
@@ -70,7 +71,9 @@ class Checkpoint:
         header = self.folder / _HEADER
         own = {"format": _FORMAT, "decoupling": __version__, "problem": digest}
         if not header.exists():
-            if self.folder.exists() and any(self.folder.iterdir()):
+            # A run that was killed as it began leaves a file that begins with a dot.
+            found = self.folder.iterdir() if self.folder.exists() else ()
+            if any(not path.name.startswith(".") for path in found):
                 raise ValueError(
                     f"checkpoint: the folder {str(self.folder)!r} holds something else. "
                     "Give one that is empty or not there yet."
@@ -78,12 +81,12 @@ class Checkpoint:
             with written_whole(header) as path:
                 path.write_text(json.dumps(own))
             return
-        found = _read_header(header)
-        differing = [name for name, value in own.items() if found.get(name) != value]
+        kept = _read_header(header)
+        differing = [name for name, value in own.items() if kept.get(name) != value]
         if differing:
             what = {
                 "format": "is of another format",
-                "decoupling": f"was made by version {found.get('decoupling')} of decoupling",
+                "decoupling": f"was made by version {kept.get('decoupling')} of decoupling",
                 "problem": "is of other rows, in other blocks, or with other settings",
             }[differing[0]]
             raise ValueError(
@@ -91,10 +94,10 @@ class Checkpoint:
                 "folder, to start anew."
             )
 
-    def rounds(self, start: KnownGamma | GammaPosterior) -> list[Round]:
-        """What an interrupted run has left; ``start`` is where q(gamma) began."""
+    def rounds(self, start: KnownGamma | GammaPosterior, most: int) -> list[Round]:
+        """What an interrupted run has left, at ``most`` so much; q(gamma) began at ``start``."""
         rounds: list[Round] = []
-        while (path := self._path(len(rounds))).exists():
+        while len(rounds) < most and (path := self._path(len(rounds))).exists():
             try:
                 with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                     rounds.append(_as_round(dict(arrays), start))
@@ -146,15 +149,24 @@ def _read_header(path: Path) -> dict[str, Any]:
     except ValueError:
         found = None
     if not isinstance(found, dict):
-        raise ValueError(f"checkpoint: {str(path)!r} cannot be read. Remove it to start anew.")
+        raise ValueError(
+            f"checkpoint: {str(path)!r} cannot be read. Remove its folder to start anew."
+        )
     return found
 
 
-def digest_of(problem: Problem, blocks: Blocks, **settings: object) -> str:
-    """A digest of the rows, block by block, and of all that the answer depends on."""
+def digest_of(
+    problem: Problem, state: State, blocks: Blocks, *, warm: bool, **settings: object
+) -> str:
+    """A digest of the rows, block by block, and of all that the answer depends on.
+
+    Where a ``warm`` run begins, its state and the rows of Y, is a part of that.
+    """
     digest = sha256()
-    for part in blocks.query(_rows_digest):
+    for part in blocks.query(partial(_rows_digest, warm=warm)):
         digest.update(part)
+    digest.update(_bytes(state.transitions.parameters))
+    digest.update(_bytes(state.class_prior.mean))
     prior = problem.class_prior
     gamma = prior.prior.rate if isinstance(prior, GammaPosterior) else prior.mean
     eta = prior.prior.eta if isinstance(prior, GammaPosterior) else None
@@ -167,9 +179,10 @@ def digest_of(problem: Problem, blocks: Blocks, **settings: object) -> str:
     return digest.hexdigest()
 
 
-def _rows_digest(rows: Rows) -> bytes:
+def _rows_digest(rows: Rows, *, warm: bool) -> bytes:
     digest = sha256()
-    for array in (rows.label_proba, rows.evidence, rows.multiplicity):
+    begin = (rows.class_concentration,) if warm else ()
+    for array in (rows.label_proba, rows.evidence, rows.multiplicity, *begin):
         digest.update(_bytes(array))
     return digest.digest()
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from decoupling._typing import BoolArray, FloatArray
-from decoupling._validation import RowSums, as_numbers, check_rows, needs_extra
+from decoupling._validation import RowSums, as_numbers, check_rows, is_dask, needs_extra
 from decoupling.inference.response import RowSample, pick_rows
 from decoupling.inference.rows import Rows, of_rows, total
 from decoupling.inference.storage import check_possible
@@ -32,11 +32,14 @@ def as_chunks(source: Any, n_labels: int) -> Any:
     The sizes of a dask dataframe's partitions, where they are not known, are computed.
     """
     with needs_extra("dask", "A collection of Dask"):
-        import dask.array  # noqa: F401
-    array = source.to_dask_array(lengths=True) if hasattr(source, "to_dask_array") else source
-    if getattr(array, "ndim", None) != 2:
-        shape = getattr(array, "shape", type(source).__name__)
-        raise ValueError(f"label_proba must have 2 axes; got {shape}.")
+        from dask.array import Array
+    frame = hasattr(type(source), "to_dask_array")
+    array = source.to_dask_array(lengths=True) if frame else source
+    if not isinstance(array, Array):
+        kind = type(source).__name__
+        raise ValueError(f"label_proba must be an array or dataframe of Dask; got a {kind}.")
+    if array.ndim != 2:
+        raise ValueError(f"label_proba must have 2 axes; got shape {array.shape}.")
     if np.isnan(array.shape).any():
         array = array.compute_chunk_sizes()
     if array.shape[1] != n_labels:
@@ -101,6 +104,8 @@ class ChunkBlocks:
         self._given: list[Delayed] = list(persist(*given))
         sums = RowSums()
         for part in compute(*[delayed(_sums, pure=False)(rows) for rows in self._given]):
+            if isinstance(part, ValueError):
+                raise part
             sums.add(part)
         sums.warn()
         self._inferred = [delayed(_empty, pure=False)(rows, n_classes) for rows in self._given]
@@ -160,10 +165,12 @@ class ChunkBlocks:
         """Put the rows where another run has left them, (N, C)."""
         from dask import delayed
 
-        self._inferred = [
-            delayed(_Inferred, pure=False)(np.asarray(class_concentration[rows]))
-            for rows in self._where
-        ]
+        if is_dask(class_concentration):
+            whole = class_concentration.rechunk((self.sizes, self.n_classes))
+            parts = whole.to_delayed()[:, 0].tolist()
+        else:
+            parts = [np.asarray(class_concentration[rows]) for rows in self._where]
+        self._inferred = [delayed(_Inferred, pure=False)(part) for part in parts]
 
     def class_concentration(self) -> Any:
         """Pi as a dask array (N, C), in the same chunks."""
@@ -217,10 +224,10 @@ class _Shared:
 
 @dataclass(frozen=True, eq=False)
 class _Given:
-    """What stays of a chunk's rows, and how far their sums were from 1."""
+    """What stays of a chunk's rows, and how far their sums were from 1, or what is wrong there."""
 
     rows: Rows
-    sums: RowSums
+    sums: RowSums | ValueError
 
 
 def _given(
@@ -231,15 +238,22 @@ def _given(
     number: int,
     first_row: int,
 ) -> _Given:
-    """Check a chunk and set it up."""
+    """Check a chunk and set it up.
+
+    What is wrong is handed on: the first chunk is to be reported, not the one that was first ready.
+    """
     name = f"label_proba, partition {number}"
-    block = as_numbers(name, chunk)
-    sums = check_rows(block, len(labels), first_row, name)
-    check_possible(block, labels, first_row)
-    return _Given(Rows(block, labels, evidence, np.empty((0, 0)), multiplicity), sums)
+    sums: RowSums | ValueError
+    try:
+        chunk = as_numbers(name, chunk)
+        sums = check_rows(chunk, len(labels), first_row, name)
+        check_possible(chunk, labels, first_row, name)
+    except ValueError as error:
+        sums = error
+    return _Given(Rows(chunk, labels, evidence, np.empty((0, 0)), multiplicity), sums)
 
 
-def _sums(given: _Given) -> RowSums:
+def _sums(given: _Given) -> RowSums | ValueError:
     return given.sums
 
 

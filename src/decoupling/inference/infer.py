@@ -20,7 +20,7 @@ from decoupling.inference.expected_log import METHODS
 from decoupling.inference.optimise import OPTIMISERS, Callback
 from decoupling.inference.posterior import Posterior, solve
 from decoupling.inference.sources import open_rows
-from decoupling.inference.storage import in_blocks
+from decoupling.inference.storage import in_blocks, is_mapped
 from decoupling.transitions.prior import TransitionPrior
 
 # Held-out likelihood of the labels grows with the evidence and has flattened by here.
@@ -64,7 +64,7 @@ def infer(
         p(label | x), rows sum to 1; unlabelled is a label too. Called S in the paper. All but an
         array may be larger than memory: a NumPy memmap, a ``.npy`` file, Parquet (a file or a
         folder, a column per label), blocks (n, S) that come one after the other, or an array or
-        dataframe of Dask.
+        dataframe of Dask. Files of a folder are read in the order of their names.
     transitions : TransitionPrior or array-like (C, S)
         What is known of p(label | class); an array holds Dirichlet concentrations (A), with 0
         where a class never gets a label. A row whose strength is 1e8 times all the evidence is
@@ -92,7 +92,7 @@ def infer(
     tol : float
         Stop when an iteration raises the bound by less than this per observation.
     block_size : int, optional
-        Rows per block; the answer does not depend on it.
+        Rows per block; the answer does not depend on it. With Dask blocks are its chunks.
     callback : callable, optional
         ``callback(iteration, terms)`` is called with the terms of the bound at the start and after
         every iteration; a true return value stops the run.
@@ -102,7 +102,7 @@ def infer(
     warm_start : Posterior, optional
         Start from this posterior of the same rows.
     n_threads : int, optional
-        Threads for blocks of rows; by default as many as linear algebra may use.
+        Threads for blocks of rows; by default as many as linear algebra may use. Dask has its own.
     scratch : path, optional
         Folder for files of rows that are not in memory, 8 (C + S) bytes each, gone with the
         posterior; by default that of the system's temporary files, which may itself be memory.
@@ -232,7 +232,7 @@ def _check_checkpoint(checkpoint: str | Path | None, expected_log: str, optimise
 
 
 def _check_in_memory(rows: AllRows, optimiser: str) -> None:
-    in_memory = isinstance(rows, RowBlocks) and not isinstance(rows.rows.label_proba, np.memmap)
+    in_memory = isinstance(rows, RowBlocks) and not is_mapped(rows.rows.label_proba)
     if optimiser != "natural" and not in_memory:
         raise ValueError(f'optimiser={optimiser!r} needs all rows in memory; use "natural".')
 

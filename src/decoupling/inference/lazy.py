@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -50,11 +49,18 @@ class LazyRows:
         return len(self.source)
 
     def __getitem__(self, key: Any) -> AnyArray:
-        rows, *rest = key if isinstance(key, tuple) else (key,)
-        if isinstance(rows, Integral):
-            one = range(len(self))[int(rows)]
-            return np.asarray(self._values(slice(one, one + 1))[0][tuple(rest)])
-        return np.asarray(self._values(rows)[(slice(None), *rest)])
+        rows, *rest = (key or (...,)) if isinstance(key, tuple) else (key,)
+        if isinstance(rows, slice):
+            return np.asarray(self._values(rows)[(slice(None), *rest)])
+        numbers = np.asarray(rows)
+        if numbers.dtype == bool and numbers.shape == (len(self),):
+            numbers = np.flatnonzero(numbers)
+        if numbers.dtype.kind not in "iu" and numbers.size > 0:
+            return np.asarray(np.asarray(self)[key])
+        # Where the rows are among those picked: so columns are paired with them as in an array.
+        places = np.arange(numbers.size).reshape(numbers.shape)
+        values = self._values(numbers.astype(np.int64).ravel())
+        return np.asarray(values[(places, *rest)])
 
     def __iter__(self) -> Iterator[FloatArray]:
         for block in self.blocks():

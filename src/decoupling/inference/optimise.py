@@ -168,7 +168,7 @@ def natural_ascent(
     leaps = cycle((steps.LONGEST_LEAP,) if alone else _LEAPS_IN_TURN)
     leap, moves = 0.0, [0.0]
     if checkpoint is not None:
-        done = checkpoint.rounds(state.class_prior)
+        done = checkpoint.rounds(state.class_prior, monitor.max_iter)
         _replay(problem, state, blocks, done, local_steps)
         method = steps.evaluator(problem, state, blocks)
         for past in done:
@@ -190,7 +190,7 @@ def natural_ascent(
             method = steps.global_step(problem, state, method, statistic, blocks)
         else:
             steps.prepare(method, blocks)
-        moves.append(steps.class_prior_step(problem, state, blocks))
+        moves.append(steps.class_prior_step(problem, state, method, blocks))
         if checkpoint is not None:
             parameters = state.transitions.parameters
             done_now = Round(leap, terms, parameters, state.class_prior, moves[-1])

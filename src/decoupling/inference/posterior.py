@@ -37,7 +37,7 @@ from decoupling.inference.rows import Rows
 from decoupling.inference.sources import open_rows
 from decoupling.inference.start import first_state, warm_state
 from decoupling.inference.steps import Problem, State
-from decoupling.inference.storage import in_blocks, write_rows
+from decoupling.inference.storage import in_blocks, is_mapped, write_rows
 from decoupling.inference.uncertainty import Reported, Uncertainty, uncertainty
 
 # Something to divide by.
@@ -121,7 +121,7 @@ class Posterior:
         `LazyRows` if the rows are on disk, a dask array if they are one: used like an array.
         """
         rows = self.class_concentration
-        if isinstance(rows, np.memmap):
+        if is_mapped(rows):
             return cast("FloatArray", LazyRows(rows, function))
         return of_chunks(function, rows) if is_dask(rows) else function(rows, slice(None))
 
@@ -155,13 +155,9 @@ class Posterior:
     def class_interval(self, level: float = 0.9) -> tuple[FloatArray, FloatArray]:
         """Lower and upper ends of credible intervals for p(class | x), each (N, C)."""
         _check_level(level)
-        if isinstance(self.class_concentration, np.ndarray) and not isinstance(
-            self.class_concentration, np.memmap
-        ):
-            return _beta_interval(self.class_concentration, level)
         return (
-            self._of_rows(lambda rows, _: _beta_interval(rows, level)[0]),
-            self._of_rows(lambda rows, _: _beta_interval(rows, level)[1]),
+            self._of_rows(lambda rows, _: _beta_end(rows, (1 - level) / 2)),
+            self._of_rows(lambda rows, _: _beta_end(rows, (1 + level) / 2)),
         )
 
     @property
@@ -256,7 +252,7 @@ class Posterior:
         reported = (self._parent or self)._wide_transitions()
         transitions = _draw_dirichlet(reported.parameters, n, rng)
         transitions = np.where(reported.known[:, None], reported.mean(), transitions)
-        return _draw_dirichlet(self.class_concentration, n, rng), transitions
+        return _draw_dirichlet(np.asarray(self.class_concentration), n, rng), transitions
 
     def predict(
         self,
@@ -271,7 +267,7 @@ class Posterior:
 
         Parameters
         ----------
-        label_proba : array-like (N, S), memmap, path or iterator
+        label_proba : array-like (N, S), memmap, path, pyarrow Dataset, iterator or dask collection
             p(s|x) of the new rows, as in `infer`.
         evidence : float or array-like (N,), optional
             How many observations a row counts for; as in `infer` by default, which is the mean if
@@ -436,10 +432,6 @@ def solve(
     seen = transition_prior.columns(possible)
     problem = Problem(class_prior, seen, method, order, rows.count, rows.total_evidence)
     with rows as blocks:
-        kept = None
-        if checkpoint is not None:
-            settings = {"learn": learn_transitions, "tol": tol, "local_steps": local_steps}
-            kept = Checkpoint(checkpoint, digest_of(problem, blocks, **settings))
         if warm_start is None:
             state = first_state(problem, blocks, learn_transitions=learn_transitions)
         else:
@@ -450,6 +442,11 @@ def solve(
                 warm_start._class_prior,
                 learn_transitions=learn_transitions,
             )
+        kept = None
+        if checkpoint is not None:
+            settings = {"learn": learn_transitions, "tol": tol, "local_steps": local_steps}
+            warm = warm_start is not None
+            kept = Checkpoint(checkpoint, digest_of(problem, state, blocks, warm=warm, **settings))
         trace = ascend(
             problem,
             state,
@@ -521,13 +518,15 @@ def _check_level(level: float) -> None:
 
 def _beta_interval(concentration: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
     _check_level(level)
+    return _beta_end(concentration, (1 - level) / 2), _beta_end(concentration, (1 + level) / 2)
+
+
+def _beta_end(concentration: FloatArray, tail: float) -> FloatArray:
+    """Where this share of each entry's Beta distribution is below."""
     rest = concentration.sum(axis=-1, keepdims=True) - concentration
     certain = (concentration == 0) | (rest <= 0)
     own, other = np.where(certain, 1.0, concentration), np.where(certain, 1.0, rest)
-    ends = []
-    for tail in ((1 - level) / 2, (1 + level) / 2):
-        ends.append(np.where(certain, dirichlet.mean(concentration), betaincinv(own, other, tail)))
-    return ends[0], ends[1]
+    return np.where(certain, dirichlet.mean(concentration), betaincinv(own, other, tail))
 
 
 def _draw_dirichlet(concentration: FloatArray, n: int, rng: Generator | RandomState) -> FloatArray:

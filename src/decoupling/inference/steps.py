@@ -336,7 +336,7 @@ def global_step(
     return method
 
 
-def class_prior_step(problem: Problem, state: State, blocks: Blocks) -> float:
+def class_prior_step(problem: Problem, state: State, method: Method, blocks: Blocks) -> float:
     """Step of q(gamma), given the rows of Y; updates ``state`` and returns how far it went.
 
     In standard deviations of gamma given the rows.
@@ -345,8 +345,9 @@ def class_prior_step(problem: Problem, state: State, blocks: Blocks) -> float:
     if isinstance(old, KnownGamma):
         return 0.0
     state.class_prior = old.stepped(class_log_sum(blocks), problem.n_rows)
-    for _ in blocks.update(partial(_note_prior, gamma=state.class_prior.mean)):
-        pass
+    if not isinstance(method, CoordinateMethod):
+        for _ in blocks.update(partial(_note_prior, gamma=state.class_prior.mean)):
+            pass
     return state.class_prior.moved_from(old)
 
 
@@ -388,9 +389,9 @@ def _note_likelihood(rows: Rows, method: Method) -> float:
 
 
 def _note_prior(rows: Rows, gamma: FloatArray) -> None:
-    if rows.terms is not None:
-        logs = dirichlet.expected_log(rows.class_concentration)
-        rows.terms[:, 1] = logs @ gamma - dirichlet.row_sum(logs)
+    assert rows.terms is not None
+    logs = dirichlet.expected_log(rows.class_concentration)
+    rows.terms[:, 1] = logs @ gamma - dirichlet.row_sum(logs)
 
 
 def _noted_likelihood(rows: Rows) -> float:

@@ -9,6 +9,7 @@ name, and are gone with the last array that uses them.
 from __future__ import annotations
 
 import mmap
+import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -24,6 +25,7 @@ from decoupling._validation import (
     as_numbers,
     check_label_proba,
     check_rows,
+    check_shape,
     first_offence,
     needs_extra,
 )
@@ -50,10 +52,10 @@ def open_label_proba(source: Any, labels: BoolArray, scratch: str | Path | None 
         raise FileNotFoundError(f"label_proba: there is no file {str(path)!r}.")
     if path is not None and path.suffix == ".npy":
         source = np.load(path, mmap_mode="r", allow_pickle=False)
-    if isinstance(source, np.memmap):
+    if is_mapped(source) and source.dtype.kind in "fiub":
         _check_on_disk(source, labels)
-        return source
-    if path is not None or _is_dataset(source):
+        return np.asanyarray(source)
+    if _is_dataset(source) or isinstance(source, (str, Path)):
         return _spooled(_parquet_blocks(source, len(labels)), labels, scratch)
     if isinstance(source, Iterator):
         return _spooled(source, labels, scratch)
@@ -62,11 +64,18 @@ def open_label_proba(source: Any, labels: BoolArray, scratch: str | Path | None 
     return array
 
 
-def check_possible(label_proba: AnyArray, labels: BoolArray, first_row: int = 0) -> None:
+def is_mapped(array: object) -> bool:
+    """Whether this is a file mapped into memory; a copy of a memmap is a memmap, but is not."""
+    return isinstance(array, np.memmap) and getattr(array, "_mmap", None) is not None
+
+
+def check_possible(
+    label_proba: AnyArray, labels: BoolArray, first_row: int = 0, name: str = "label_proba"
+) -> None:
     """Refuse a label that no class can emit; ``labels`` (S,) can be."""
     for s in np.nonzero(~labels)[0]:
         first_offence(
-            f"label_proba, column {s}",
+            f"{name}, column {s}",
             label_proba[:, s],
             label_proba[:, s] > 0,
             "the probability of a label that no class can emit",
@@ -76,6 +85,7 @@ def check_possible(label_proba: AnyArray, labels: BoolArray, first_row: int = 0)
 
 
 def _check_on_disk(array: AnyArray, labels: BoolArray) -> None:
+    check_shape("label_proba", array, ndim=2)
     sums, first = RowSums(), 0
     for block in in_blocks(array):
         sums.add(check_rows(block, len(labels), first))
@@ -91,13 +101,19 @@ def _spooled(
     sums, n_rows, dtype = RowSums(), 0, np.dtype(np.float64)
     with tempfile.TemporaryFile(dir=scratch) as file:
         for number, values in enumerate(blocks):
-            block = as_numbers("label_proba", values)
+            name = f"label_proba, block {number}"
+            block = as_numbers(name, values)
             if block.ndim == 2 and len(block) == 0:
                 continue
-            sums.add(check_rows(block, len(labels), n_rows, f"label_proba, block {number}"))
-            check_possible(block, labels, n_rows)
+            sums.add(check_rows(block, len(labels), n_rows, name))
+            check_possible(block, labels, n_rows, name)
             if n_rows == 0 and block.dtype == np.float32:
                 dtype = block.dtype  # single precision stays so, at half the size
+            if dtype == np.float32 and not np.can_cast(block.dtype, dtype):
+                raise ValueError(
+                    f"{name} is of {block.dtype}, those before it of {dtype}, to which it would be "
+                    "rounded. Give all blocks in one type."
+                )
             np.ascontiguousarray(block, dtype=dtype).tofile(file)
             n_rows += len(block)
         if n_rows == 0:
@@ -153,9 +169,11 @@ def empty_rows(
     n_rows: int, n_columns: int, like: AnyArray, scratch: str | Path | None
 ) -> FloatArray:
     """Room for what is inferred of rows: in a file if ``like`` is in one, else in memory."""
-    if not isinstance(like, np.memmap):
+    if not is_mapped(like):
         return np.empty((n_rows, n_columns))
     with tempfile.TemporaryFile(dir=scratch) as file:
+        if hasattr(os, "posix_fallocate"):  # a full disk is an error now, not a fault on writing
+            os.posix_fallocate(file.fileno(), 0, 8 * n_rows * n_columns)
         return _mapped(file, np.dtype(np.float64), (n_rows, n_columns), "w+")
 
 
@@ -205,15 +223,18 @@ def write_rows(path: Path, names: Sequence[str], blocks: Iterable[AnyArray], n_r
         )
     with written_whole(path) as part:
         if path.suffix == ".npy":
-            out = np.lib.format.open_memmap(part, "w+", np.float64, (n_rows, len(names)))
-            first = 0
-            for block in blocks:
-                out[first : first + len(block)] = block
-                release(out[first : first + len(block)])
-                first += len(block)
-            out.flush()
+            _write_npy(part, blocks, (n_rows, len(names)))
         else:
             _write_parquet(part, names, blocks)
+
+
+def _write_npy(path: Path, blocks: Iterable[AnyArray], shape: tuple[int, int]) -> None:
+    kind = np.lib.format.dtype_to_descr(np.dtype(np.float64))
+    with path.open("wb") as file:
+        header = {"descr": kind, "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, header)
+        for block in blocks:
+            np.ascontiguousarray(block, dtype=np.float64).tofile(file)
 
 
 def _write_parquet(path: Path, names: Sequence[str], blocks: Iterable[AnyArray]) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from decoupling._typing import FloatArray
-from decoupling._validation import check_count, check_evidence
+from decoupling._validation import all_or_nothing, check_count, check_evidence
 from decoupling.inference import dirichlet
 from decoupling.inference.class_prior import ClassPrior, KnownGamma, as_class_prior
 from decoupling.inference.dirichlet import DirichletRows
@@ -100,6 +100,7 @@ class StreamingInference:
         self._transitions: DirichletRows
         self._learns_gamma = not isinstance(self._class_prior, KnownGamma)
 
+    @all_or_nothing
     def partial_fit(self, label_proba: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from one more block of rows.
 
@@ -141,15 +142,12 @@ class StreamingInference:
         weight = (rows.count / n_rows) ** self.forgetting
         if first:
             self._mean_counts, self._mean_logs = np.zeros_like(counts), np.zeros_like(log_sum)
-        mean_counts = (1.0 - weight) * self._mean_counts + weight * counts / rows.count
-        mean_logs = (1.0 - weight) * self._mean_logs + weight * log_sum / rows.count
-        class_prior = self._class_prior
-        if not isinstance(class_prior, KnownGamma):
-            class_prior = class_prior.stepped(n_rows * mean_logs, n_rows)
-        # Only now, when nothing can fail any more.
-        self._transitions = seen.replace(seen.parameters + n_rows * mean_counts)
-        self._mean_counts, self._mean_logs = mean_counts, mean_logs
-        self._class_prior, self.n_rows_seen_ = class_prior, n_rows
+        self._mean_counts = (1.0 - weight) * self._mean_counts + weight * counts / rows.count
+        self._mean_logs = (1.0 - weight) * self._mean_logs + weight * log_sum / rows.count
+        if not isinstance(self._class_prior, KnownGamma):
+            self._class_prior = self._class_prior.stepped(n_rows * self._mean_logs, n_rows)
+        self._transitions = seen.replace(seen.parameters + n_rows * self._mean_counts)
+        self.n_rows_seen_ = n_rows
         self.posterior_ = self._posterior(rows, trace)
         return self
 

@@ -16,6 +16,7 @@ import numpy as np
 import sklearn
 
 from decoupling._typing import AnyArray, BoolArray, FloatArray
+from decoupling._validation import is_dask
 from decoupling.classifier import DecouplingClassifier
 from decoupling.cross_fitting import Ensemble, Fold, Renamed
 from decoupling.dataframes import Library
@@ -125,6 +126,8 @@ class Writer:
             return float(value) if math.isfinite(value) else {"float": repr(float(value))}
         if isinstance(value, np.generic):
             return {"scalar": self._array(np.asarray(value))}
+        if is_dask(value):
+            value = np.asarray(value)
         if isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray):
             return self._objects(value) if value.dtype.hasobject else {"array": self._array(value)}
         if type(value) in (tuple, list):
