@@ -1,4 +1,4 @@
-"""Rows beyond memory and beyond one process: time per row, and memory.
+"""Rows beyond memory, beyond one process, and seen once: time per row, memory, what is lost.
 
 ``python -m benchmarks.scale --write`` measures at full size and puts what it finds into the page on
 planning, docs/scale.md. ``python -m benchmarks.scale measure '{"rows": ...}'`` is one run, in a
@@ -20,11 +20,17 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.problem import N_CLASSES, N_LABELS, draw_problem
+from benchmarks.problem import N_CLASSES, N_LABELS, Problem, draw_problem
 from benchmarks.scaling import resident_memory
 from benchmarks.table import Measurement, environment, markdown, write_between
 from benchmarks.timing import progress
-from decoupling import infer
+from decoupling import Posterior, StreamingInference, infer
+from decoupling.inference import steps
+from decoupling.inference.blocks import RowBlocks
+from decoupling.inference.class_prior import KnownGamma
+from decoupling.inference.optimise import ascend
+from decoupling.inference.rows import Rows
+from decoupling.inference.start import first_classes
 
 ITERATIONS = 10
 CHUNK = 250_000
@@ -86,7 +92,40 @@ def measure_all(quick: bool) -> tuple[list[Measurement], dict[str, Any]]:
             2.0,
         ),
     ]
-    return lines, runs
+    return [*lines, *streaming(10_000 if quick else 100_000)], runs
+
+
+def streaming(n_rows: int) -> list[Measurement]:
+    """What one pass over the rows, in many blocks or in few, loses of the bound of the batch."""
+    problem = draw_problem(n_rows)
+    batch = infer(problem.label_proba, problem.transition_prior)
+    best = settled_bound(problem, batch)
+    lines = []
+    for n_blocks in (100, 10):
+        stream = StreamingInference(problem.transition_prior)
+        for block in np.array_split(problem.label_proba, n_blocks):
+            stream.partial_fit(block)
+        loss = (best - settled_bound(problem, stream.posterior_)) / abs(best)
+        progress(f"scale: streaming in {n_blocks} blocks: {loss:.2%}")
+        what = f"streaming, N={n_rows:,}, {n_blocks} blocks: loss of the bound"
+        lines.append(Measurement(what, 100 * loss, 1.0, unit="%"))
+    return lines
+
+
+def settled_bound(problem: Problem, posterior: Posterior) -> float:
+    """The bound over all rows once they have settled under the T of a posterior."""
+    transitions, prior = posterior._transitions, posterior._transition_prior
+    labels = np.ones(N_LABELS, dtype=bool)
+    classes = np.empty((len(problem.label_proba), N_CLASSES))
+    rows = Rows(problem.label_proba, labels, np.array(posterior.evidence), classes)
+    gamma = KnownGamma(problem.class_prior)
+    whole = steps.Problem(gamma, prior, "bound", 1, rows.count, rows.total_evidence)
+    state = steps.State(transitions, gamma)
+    with RowBlocks(rows) as blocks:
+        first_classes(whole, transitions, blocks, learn_transitions=False)
+        ascend(whole, state, blocks, learn_transitions=False, max_iter=500, tol=1e-8)
+        method = steps.evaluator(whole, state, blocks)
+        return steps.total_terms(whole, state, method, blocks).elbo
 
 
 def _iteration(found: dict[str, Any]) -> float:
@@ -156,7 +195,7 @@ def write_rows(rows: int, path: str, source: str) -> None:
     Path(path).mkdir()
     piece = 1_000_000
     for k, first in enumerate(range(0, rows, piece)):
-        block = draw_problem(min(piece, rows - first), seed=0).label_proba
+        block = draw_problem(min(piece, rows - first), seed=k).label_proba
         columns = {str(s): column for s, column in enumerate(block.T)}
         parquet.write_table(
             pa.table(columns), Path(path) / f"{k:03d}.parquet", row_group_size=100_000
