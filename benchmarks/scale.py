@@ -56,6 +56,7 @@ def measure_all(quick: bool) -> tuple[list[Measurement], dict[str, Any]]:
         "Parquet": one_run(rows=large, source="parquet", threads=2),
         "two threads": one_run(rows=shared, source="memory", threads=2),
         "workers": one_run(rows=shared, source="dask", threads=1),
+        "workers, own memory": one_run(rows=shared, source="dask", threads=1, keep=False),
         "overhead": one_run(rows=40_000, source="dask", threads=1, chunk=100),
     }
     per_row = {name: found["seconds"] / found["rows"] for name, found in runs.items()}
@@ -90,6 +91,10 @@ def measure_all(quick: bool) -> tuple[list[Measurement], dict[str, Any]]:
             f"Dask with two workers over two threads, N={shared:,}",
             runs["workers"]["seconds"] / runs["two threads"]["seconds"],
             2.0,
+        ),
+        Measurement(
+            "the same with workers that hand memory back at once, as Dask tells them to",
+            runs["workers, own memory"]["seconds"] / runs["two threads"]["seconds"],
         ),
     ]
     return [*lines, *streaming(10_000 if quick else 100_000)], runs
@@ -142,10 +147,15 @@ def one_run(**settings: Any) -> dict[str, Any]:
     return found
 
 
-def measure(rows: int, source: str, threads: int, chunk: int = CHUNK) -> dict[str, float]:
-    """Time `infer` for a number of iterations on rows of the common problem."""
+def measure(
+    rows: int, source: str, threads: int, chunk: int = CHUNK, keep: bool = True
+) -> dict[str, float]:
+    """Time `infer` for a number of iterations on rows of the common problem.
+
+    ``keep`` lets the workers of Dask keep memory that was freed, see docs/scale.md.
+    """
     prior = draw_problem(1).transition_prior
-    with opened(rows, source, chunk) as label_proba:
+    with opened(rows, source, chunk, keep) as label_proba:
         before, _ = resident_memory()
         times: list[float] = []
         start = time.perf_counter()
@@ -171,12 +181,12 @@ def measure(rows: int, source: str, threads: int, chunk: int = CHUNK) -> dict[st
 
 
 @contextmanager
-def opened(rows: int, source: str, chunk: int) -> Iterator[Any]:
+def opened(rows: int, source: str, chunk: int, keep: bool) -> Iterator[Any]:
     """The rows in memory, in a Parquet file, or as chunks on two local workers."""
     if source == "memory":
         yield draw_problem(rows).label_proba
         return
-    with tempfile.TemporaryDirectory(dir=_ROOT) as folder, _cluster(source):
+    with tempfile.TemporaryDirectory(dir=_ROOT) as folder, _cluster(source, keep):
         path = Path(folder) / "rows"
         # Written by another process: what it takes is not counted here.
         code = f"from benchmarks import scale; scale.write_rows({rows}, {str(path)!r}, {source!r})"
@@ -202,11 +212,16 @@ def write_rows(rows: int, path: str, source: str) -> None:
         )
 
 
-def _cluster(source: str) -> Any:
+def _cluster(source: str, keep: bool) -> Any:
     if source != "dask":
         return nullcontext()
+    import dask
     from distributed import Client
 
+    if keep:
+        environment = "distributed.nanny.pre-spawn-environ"
+        for name in ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"):
+            dask.config.set({f"{environment}.{name}": 2**30})
     return Client(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
 
 

@@ -41,11 +41,11 @@ def test_several_at_once_leave_the_limits_as_they_were():
 def test_an_error_inside_leaves_the_limits_as_they_were():
     before = threadpool_info()
     with pytest.raises(ZeroDivisionError), blocks_of(4, 2) as blocks:
-        list(blocks.query(lambda rows: 1 / 0))
+        blocks.query(lambda rows: 1 / 0, max)
     assert threadpool_info() == before
 
 
 def test_results_come_in_the_order_of_the_blocks():
     with blocks_of(50, 4) as blocks:
-        found = list(blocks.query(lambda rows: rows.label_proba[0, 0]))
+        found = list(blocks.each(lambda rows: rows.label_proba[0, 0]))
     np.testing.assert_array_equal(found, np.linspace(0, 1, 50))

@@ -61,6 +61,15 @@ def test_chunks_of_any_size():
         np.testing.assert_allclose(found.transitions, expected.transitions, atol=1e-10)
 
 
+@pytest.mark.parametrize("method", ["bound", "beta"])
+def test_chunks_are_worked_on_in_blocks(method):
+    options = {"expected_log": method, "class_prior": ClassPrior.learned(), "tol": 1e-6}
+    found, expected = on_dask(100, block_size=30, **options), in_memory(30, **options)
+    np.testing.assert_allclose(found.class_proba, expected.class_proba, atol=1e-10)
+    np.testing.assert_allclose(found.transitions, expected.transitions, atol=1e-10)
+    np.testing.assert_allclose(found.trace.elbo, expected.trace.elbo, rtol=1e-10)
+
+
 def test_class_probabilities_are_lazy():
     found, expected = on_dask(), in_memory()
     codes = np.arange(300) % 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from functools import cache
+from functools import cache, reduce
 from threading import Lock
 from typing import Any, Final, Protocol, Self, TypeVar
 
@@ -75,13 +75,20 @@ _ONE_THREAD: Final = LinearAlgebraLimit()
 
 
 class Blocks(Protocol):
-    """All the rows, in blocks, wherever they are."""
+    """All the rows, in blocks, wherever they are.
 
-    def update(self, function: Callable[[Rows], Result]) -> Iterable[Result]:
-        """Results, in order, of a function that may change what is inferred of its rows."""
+    Results of blocks are merged two by two, in the order of the blocks.
+    """
 
-    def query(self, function: Callable[[Rows], Result]) -> Iterable[Result]:
-        """Results, in order, of a function that leaves its rows as they are."""
+    def update(
+        self, function: Callable[[Rows], Result], merge: Callable[[Result, Result], Result]
+    ) -> Result:
+        """Merged results of a function that may change what is inferred of its rows."""
+
+    def query(
+        self, function: Callable[[Rows], Result], merge: Callable[[Result, Result], Result]
+    ) -> Result:
+        """Merged results of a function that leaves its rows as they are."""
 
 
 class AllRows(Blocks, Protocol):
@@ -140,8 +147,7 @@ class RowBlocks:
         self, rows: Rows, block_size: int | None = None, n_threads: int | None = None
     ) -> None:
         self.rows = rows
-        size = block_size or default_block_size(rows)
-        self.parts = [rows.part(slice(i, i + size)) for i in range(0, len(rows), size)]
+        self.parts = parts_of(rows, block_size)
         self.n_threads = min(n_threads or _ONE_THREAD.before(), len(self.parts))
 
     def __enter__(self) -> RowBlocks:
@@ -158,13 +164,21 @@ class RowBlocks:
         """Stop them."""
         self._stack.close()
 
-    def update(self, function: Callable[[Rows], Result]) -> Iterable[Result]:
-        """Results of a function that may change what is inferred of its rows."""
+    def each(self, function: Callable[[Rows], Result]) -> Iterable[Result]:
+        """Results of a function, in the order of the blocks."""
         return self._map(self._released(function), self.parts)
 
-    def query(self, function: Callable[[Rows], Result]) -> Iterable[Result]:
-        """Results of a function that leaves its rows as they are."""
-        return self._map(self._released(function), self.parts)
+    def update(
+        self, function: Callable[[Rows], Result], merge: Callable[[Result, Result], Result]
+    ) -> Result:
+        """Merged results of a function that may change what is inferred of its rows."""
+        return reduce(merge, self.each(function))
+
+    def query(
+        self, function: Callable[[Rows], Result], merge: Callable[[Result, Result], Result]
+    ) -> Result:
+        """Merged results of a function that leaves its rows as they are."""
+        return reduce(merge, self.each(function))
 
     @property
     def n_rows(self) -> int:
@@ -217,6 +231,16 @@ class RowBlocks:
             return result
 
         return and_release
+
+
+def nothing(first: None, second: None) -> None:
+    """Merge results that are none."""
+
+
+def parts_of(rows: Rows, block_size: int | None = None) -> list[Rows]:
+    """Rows in blocks, as views."""
+    size = block_size or default_block_size(rows)
+    return [rows.part(slice(i, i + size)) for i in range(0, len(rows), size)]
 
 
 def default_block_size(rows: Rows) -> int:

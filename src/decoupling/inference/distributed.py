@@ -8,14 +8,16 @@ worker was lost is computed again from its source, step by step, to the same bit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from decoupling._typing import BoolArray, FloatArray
 from decoupling._validation import RowSums, as_numbers, check_rows, is_dask, needs_extra
+from decoupling.inference.blocks import parts_of
 from decoupling.inference.response import RowSample, pick_rows
 from decoupling.inference.rows import Rows, of_rows, total
 from decoupling.inference.storage import check_possible
@@ -62,6 +64,11 @@ class _Inferred:
     terms: FloatArray | None = None
     result: Any = None
 
+    def __sizeof__(self) -> int:
+        """Bytes that a worker would have to send; a scheduler that thinks it small moves it."""
+        arrays = (self.class_concentration, self.step, self.terms)
+        return sum(array.nbytes for array in arrays if array is not None)
+
 
 class ChunkBlocks:
     """Rows in the chunks of a dask array.
@@ -76,6 +83,8 @@ class ChunkBlocks:
         C.
     evidence, multiplicity : arrays () or (N,)
         As in `Rows`.
+    block_size : int, optional
+        A chunk is worked on in pieces of so many rows, which stay near the processor.
     """
 
     def __init__(
@@ -85,10 +94,11 @@ class ChunkBlocks:
         n_classes: int,
         evidence: FloatArray,
         multiplicity: FloatArray,
+        block_size: int | None = None,
     ) -> None:
         from dask import compute, delayed, persist
 
-        self.n_classes = n_classes
+        self.n_classes, self.block_size = n_classes, block_size
         self.sizes = label_proba.chunks[0]
         self.evidence, self.multiplicity = evidence, multiplicity
         starts = np.cumsum([0, *self.sizes[:-1]]).tolist()
@@ -132,12 +142,14 @@ class ChunkBlocks:
         """Number of observations in all."""
         return total(self.multiplicity * self.evidence, self.n_rows)
 
-    def update(self, function: Callable[[Rows], Result]) -> Iterable[Result]:
-        """Results of a function that may change what is inferred of its rows."""
+    def update(
+        self, function: Callable[[Rows], Result], merge: Callable[[Result, Result], Result]
+    ) -> Result:
+        """Merged results of a function that may change what is inferred of its rows."""
         from dask import compute, delayed, persist
 
         # One node holds the function with its T, and not every task a copy.
-        shared = delayed(_Shared(function), pure=False)
+        shared = delayed(_Shared(function, merge, self.block_size), pure=False)
         updated = [
             delayed(_updated, pure=False)(shared, given, inferred)
             for given, inferred in zip(self._given, self._inferred, strict=True)
@@ -145,21 +157,22 @@ class ChunkBlocks:
         results = [delayed(_result, pure=False)(inferred) for inferred in updated]
         kept = persist(*updated, *results)
         self._inferred = list(kept[: len(updated)])
-        return list(compute(*kept[len(updated) :]))
+        found: list[Result] = list(compute(*kept[len(updated) :]))
+        return reduce(merge, found)
 
-    def query(self, function: Callable[[Rows], Result]) -> Iterable[Result]:
-        """Results of a function that leaves its rows as they are."""
+    def query(
+        self, function: Callable[[Rows], Result], merge: Callable[[Result, Result], Result]
+    ) -> Result:
+        """Merged results of a function that leaves its rows as they are."""
         from dask import compute, delayed
 
-        shared = delayed(_Shared(function), pure=False)
-        return list(
-            compute(
-                *[
-                    delayed(_queried, pure=False)(shared, given, inferred)
-                    for given, inferred in zip(self._given, self._inferred, strict=True)
-                ]
-            )
-        )
+        shared = delayed(_Shared(function, merge, self.block_size), pure=False)
+        results = [
+            delayed(_queried, pure=False)(shared, given, inferred)
+            for given, inferred in zip(self._given, self._inferred, strict=True)
+        ]
+        found: list[Result] = list(compute(*results))
+        return reduce(merge, found)
 
     def start_from(self, class_concentration: Any) -> None:
         """Put the rows where another run has left them, (N, C)."""
@@ -217,9 +230,15 @@ def of_chunks(function: Callable[[FloatArray, Any], FloatArray], rows: Any) -> A
 
 @dataclass(frozen=True, eq=False)
 class _Shared:
-    """A function as a value, which Dask would otherwise call."""
+    """What is done to every block of every chunk, as a value that Dask does not call."""
 
     function: Callable[[Rows], Any]
+    merge: Callable[[Any, Any], Any]
+    block_size: int | None
+
+    def over(self, parts: list[Rows]) -> Any:
+        """Merged results of the blocks of a chunk."""
+        return reduce(self.merge, map(self.function, parts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,6 +247,10 @@ class _Given:
 
     rows: Rows
     sums: RowSums | ValueError
+
+    def __sizeof__(self) -> int:
+        """Bytes that a worker would have to send."""
+        return int(self.rows.label_proba.nbytes)
 
 
 def _given(
@@ -275,8 +298,19 @@ def _rows(given: _Given, inferred: _Inferred, *, own: bool) -> Rows:
 
 def _updated(shared: _Shared, given: _Given, inferred: _Inferred) -> _Inferred:
     rows = _rows(given, inferred, own=True)
-    result = shared.function(rows)
-    return _Inferred(rows.class_concentration, rows.step, rows.terms, result)
+    parts = parts_of(rows, shared.block_size)
+    result = shared.over(parts)
+    return _Inferred(
+        rows.class_concentration,
+        _joined([part.step for part in parts]),
+        _joined([part.terms for part in parts]),
+        result,
+    )
+
+
+def _joined(arrays: list[FloatArray | None]) -> FloatArray | None:
+    noted = [array for array in arrays if array is not None]
+    return np.concatenate(noted) if noted else None
 
 
 def _result(inferred: _Inferred) -> Any:
@@ -284,7 +318,7 @@ def _result(inferred: _Inferred) -> Any:
 
 
 def _queried(shared: _Shared, given: _Given, inferred: _Inferred) -> Any:
-    return shared.function(_rows(given, inferred, own=False))
+    return shared.over(parts_of(_rows(given, inferred, own=False), shared.block_size))
 
 
 def _picked(given: _Given, inferred: _Inferred, rows: Any) -> tuple[FloatArray, FloatArray]:

@@ -92,7 +92,7 @@ def infer(
     tol : float
         Stop when an iteration raises the bound by less than this per observation.
     block_size : int, optional
-        Rows per block; the answer does not depend on it. With Dask blocks are its chunks.
+        Rows per block; the answer does not depend on it. Chunks of Dask are cut into blocks.
     callback : callable, optional
         ``callback(iteration, terms)`` is called with the terms of the bound at the start and after
         every iteration; a true return value stops the run.

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from decoupling._typing import FloatArray
 from decoupling._validation import frozen, warn_user
 from decoupling.inference import elbo, steps
-from decoupling.inference.blocks import Blocks, RowBlocks
+from decoupling.inference.blocks import Blocks, RowBlocks, nothing
 from decoupling.inference.checkpoint import Checkpoint, Round
 from decoupling.inference.class_prior import KnownGamma
 from decoupling.inference.elbo import Terms
@@ -211,8 +211,7 @@ def _replay(
             past.append((method, state.class_prior.mean, one.leap))
             state.transitions = state.transitions.replace(one.transitions)
             state.class_prior = one.class_prior
-        for _ in blocks.update(partial(_replayed, past=past, local_steps=local_steps)):
-            pass
+        blocks.update(partial(_replayed, past=past, local_steps=local_steps), nothing)
 
 
 def _replayed(
@@ -297,12 +296,12 @@ def lbfgs_ascent(
 
 
 def total_gradient(
-    problem: Problem, state: State, blocks: Blocks
+    problem: Problem, state: State, blocks: RowBlocks
 ) -> tuple[Terms, FloatArray, FloatArray]:
     """All terms of the bound with its gradients in Pi (N, C) and in Theta (C, S)."""
     method = steps.evaluator(problem, state, blocks)
     gradients = partial(_block_gradient, method=method, gamma=state.class_prior.mean)
-    by_class, by_transition = zip(*blocks.query(gradients), strict=True)
+    by_class, by_transition = zip(*blocks.each(gradients), strict=True)
     own = elbo.transition_gradient(state.transitions, problem.transition_prior)
     return (
         steps.total_terms(problem, state, method, blocks),

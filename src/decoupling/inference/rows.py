@@ -53,6 +53,8 @@ class Rows:
             evidence=of_rows(self.evidence, rows),
             multiplicity=of_rows(self.multiplicity, rows),
             class_concentration=self.class_concentration[rows],
+            step=None if self.step is None else self.step[rows],
+            terms=None if self.terms is None else self.terms[rows],
         )
 
     def weight(self, rows: slice | IntArray = slice(None)) -> FloatArray:

@@ -38,7 +38,7 @@ def open_rows(
         chunks = as_chunks(label_proba, len(labels))
         weight = check_evidence("evidence", evidence, chunks.shape[0])
         count = _check_sample_weight(sample_weight, chunks.shape[0])
-        return ChunkBlocks(chunks, labels, n_classes, weight, count)
+        return ChunkBlocks(chunks, labels, n_classes, weight, count, block_size)
     proba = open_label_proba(label_proba, labels, scratch)
     weight = check_evidence("evidence", evidence, len(proba))
     count = _check_sample_weight(sample_weight, len(proba))

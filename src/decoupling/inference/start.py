@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from operator import add
 from typing import Final
 
 import numpy as np
 
 from decoupling._typing import FloatArray
 from decoupling.inference import dirichlet
-from decoupling.inference.blocks import Blocks
+from decoupling.inference.blocks import Blocks, nothing
 from decoupling.inference.class_prior import GammaPosterior, KnownGamma
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.expected_log import Bound, make_method
@@ -83,12 +84,11 @@ def first_classes(
     share = (shared / shared.sum(axis=0)).T  # (S', C): p(class | label) under equal classes
     sharper = isinstance(method, Bound)
     fill = partial(_fill, owners=owners, share=share, gamma=gamma, sharper=sharper)
-    for _ in blocks.update(fill):
-        pass
+    blocks.update(fill, nothing)
     if not isinstance(method, Bound):
         return
     for _ in range(_leaps(problem)):
-        moved = sum(blocks.update(partial(_leap, method=method, gamma=gamma)))
+        moved = blocks.update(partial(_leap, method=method, gamma=gamma), add)
         if learn_transitions and moved < _SETTLED * problem.total_evidence:
             break
 

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import partial
+from operator import add
 from typing import Final
 
 import numpy as np
 
 from decoupling._typing import FloatArray, IntArray
 from decoupling.inference import dirichlet, elbo
-from decoupling.inference.blocks import Blocks
+from decoupling.inference.blocks import Blocks, nothing
 from decoupling.inference.class_prior import GammaPosterior, KnownGamma
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.elbo import Terms
@@ -25,6 +26,9 @@ from decoupling.inference.exact_log import Exact, concentration_range
 from decoupling.inference.expected_log import make_method
 from decoupling.inference.method import CoordinateMethod, Method
 from decoupling.inference.rows import Rows
+
+# Least and largest values.
+Range = tuple[FloatArray, FloatArray]
 
 # A step is halved at most so often before the row, or T, stays where it is.
 _HALVINGS: Final = 12
@@ -91,13 +95,15 @@ def evaluator(problem: Problem, state: State, blocks: Blocks) -> Method:
 def prepare(method: Method, blocks: Blocks) -> None:
     """Tell a method that keeps tables where the rows are now."""
     if isinstance(method, Exact):
-        ranges = list(blocks.query(_concentration_range))
-        lows, highs = zip(*ranges, strict=True)
-        method.prepare(reduce(np.minimum, lows), reduce(np.maximum, highs))
+        method.prepare(*blocks.query(_concentration_range, _wider))
 
 
-def _concentration_range(rows: Rows) -> tuple[FloatArray, FloatArray]:
+def _concentration_range(rows: Rows) -> Range:
     return concentration_range(rows.class_concentration)
+
+
+def _wider(one: Range, other: Range) -> Range:
+    return np.minimum(one[0], other[0]), np.maximum(one[1], other[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +136,7 @@ def local_pass(
         )
     else:
         step = partial(checked_step, method=method, gamma=gamma)
-    return reduce(LocalStatistics.merge, blocks.update(partial(several, step, local_steps)))
+    return blocks.update(partial(several, step, local_steps), LocalStatistics.merge)
 
 
 def several(step: Callable[[Rows], LocalStatistics], times: int, rows: Rows) -> LocalStatistics:
@@ -316,14 +322,14 @@ def global_step(
         return evaluator(problem, state, blocks)
     target = prior.parameters + old.fisher_solve(statistic)
     direction = np.where(old.known[:, None], 0.0, target - old.parameters)
-    current = Terms(sum(blocks.query(_noted_likelihood)))
+    current = Terms(blocks.query(_noted_likelihood, add))
     current += elbo.transition_terms(old, prior)
     floor = current.elbo - _ROUNDING * (1.0 + abs(current.likelihood) + abs(current.prior))
     length = min(state.transition_step, float(longest_step(old.parameters, direction).min()))
     for _ in range(_HALVINGS):
         state.transitions = old.replace(old.parameters + length * direction)
         trial = evaluator(problem, state, blocks)
-        likelihood = sum(blocks.update(partial(_note_likelihood, method=trial)))
+        likelihood = blocks.update(partial(_note_likelihood, method=trial), add)
         terms = Terms(likelihood) + elbo.transition_terms(state.transitions, prior)
         if terms.elbo >= floor:
             state.transition_step = min(1.0, _GROWTH * length)
@@ -331,8 +337,7 @@ def global_step(
         length *= 0.5
     state.transitions, state.transition_step = old, length
     method = evaluator(problem, state, blocks)
-    for _ in blocks.update(partial(_note_likelihood, method=method)):
-        pass
+    blocks.update(partial(_note_likelihood, method=method), add)
     return method
 
 
@@ -346,8 +351,7 @@ def class_prior_step(problem: Problem, state: State, method: Method, blocks: Blo
         return 0.0
     state.class_prior = old.stepped(class_log_sum(blocks), problem.n_rows)
     if not isinstance(method, CoordinateMethod):
-        for _ in blocks.update(partial(_note_prior, gamma=state.class_prior.mean)):
-            pass
+        blocks.update(partial(_note_prior, gamma=state.class_prior.mean), nothing)
     return state.class_prior.moved_from(old)
 
 
@@ -362,7 +366,7 @@ def suit_class_prior(problem: Problem, state: State, blocks: Blocks) -> None:
 
 def class_log_sum(blocks: Blocks) -> FloatArray:
     """Sum of E[ln Y] over the rows, (C,): all that gamma needs of them."""
-    return np.asarray(reduce(np.add, blocks.query(_log_sum)))
+    return blocks.query(_log_sum, np.add)
 
 
 def _log_sum(rows: Rows) -> FloatArray:
@@ -372,8 +376,7 @@ def _log_sum(rows: Rows) -> FloatArray:
 
 def begin_backtracking(state: State, method: Method, blocks: Blocks) -> None:
     """Take notes of the present state for checked steps."""
-    for _ in blocks.update(partial(_note_all, method=method, gamma=state.class_prior.mean)):
-        pass
+    blocks.update(partial(_note_all, method=method, gamma=state.class_prior.mean), nothing)
     state.transition_step = 1.0
 
 
@@ -402,7 +405,7 @@ def _noted_likelihood(rows: Rows) -> float:
 def total_terms(problem: Problem, state: State, method: Method, blocks: Blocks) -> Terms:
     """All terms of the bound at this state."""
     terms = partial(block_terms, method=method, gamma=state.class_prior.mean)
-    return sum(blocks.query(terms), shared_terms(problem, state))
+    return blocks.query(terms, Terms.__add__) + shared_terms(problem, state)
 
 
 def block_terms(rows: Rows, method: Method, gamma: FloatArray) -> Terms:

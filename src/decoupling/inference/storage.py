@@ -157,12 +157,19 @@ def _parquet_blocks(source: Any, n_labels: int) -> Iterator[AnyArray]:
     if isinstance(source, pa.Table):
         batches = source.to_batches(max_chunksize=rows)
     else:
-        # By default it reads far ahead, in memory.
-        batches = source.to_batches(batch_size=rows, batch_readahead=1, fragment_readahead=1)
+        batches = _by_row_group(source, rows)
     for batch in batches:
         # A missing value becomes NaN, which is then refused by row.
         columns = [c.to_numpy(zero_copy_only=False) for c in batch.columns]
         yield np.column_stack(columns)
+
+
+def _by_row_group(source: Any, rows: int) -> Iterator[Any]:
+    """Batches of a dataset, one row group after the other: a scan of all would read far ahead."""
+    for fragment in source.get_fragments():
+        groups = fragment.split_by_row_group() if hasattr(fragment, "row_groups") else [fragment]
+        for group in groups:
+            yield from group.to_batches(schema=source.schema, batch_size=rows)
 
 
 def empty_rows(

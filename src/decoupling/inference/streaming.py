@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from functools import partial, reduce
+from functools import partial
 from numbers import Real
 from typing import Any, Final, Self
 
@@ -135,7 +135,7 @@ class StreamingInference:
                 max_iter=self.max_iter,
                 tol=_SETTLED,
             )
-            packed = reduce(np.add, blocks.query(partial(_transition_counts, method=method)))
+            packed = blocks.query(partial(_transition_counts, method=method), np.add)
             counts = method.transition_matrix(packed)
             log_sum = class_log_sum(blocks) if self._learns_gamma else np.zeros(len(gamma.mean))
         n_rows = self.n_rows_seen_ + rows.count
