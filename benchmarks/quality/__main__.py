@@ -18,11 +18,9 @@ from joblib import Parallel, delayed
 
 from benchmarks.quality import figures, report, store
 from benchmarks.quality.methods import METHODS, SETTINGS, UnsuitedError
-from benchmarks.quality.problems import DATA, classifier, draw
+from benchmarks.quality.problems import BASES, DATA, classifier, draw
 from benchmarks.quality.scores import scores
 from benchmarks.timing import progress
-
-BASES = ("logistic", "boosting")
 
 
 def evaluate(cell: store.Cell) -> dict[str, float] | None:
