@@ -3,20 +3,22 @@
 `python -m benchmarks.quality` runs a reduced version in a few minutes and prints its tables;
 ``--full`` runs everything, goes on where an earlier run stopped and keeps results.jsonl;
 ``--settings`` compares defaults with other settings on the data they were chosen with, and resumes
-too; ``--report`` only makes tables and figures of what is there.
+too, as does ``--network``, with what `make reproduce ARGS=fashion` keeps of its networks;
+``--report`` only makes tables and figures of what is there.
 """
 
 import argparse
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 from joblib import Parallel, delayed
 
-from benchmarks.quality import figures, report, store
+from benchmarks.quality import figures, network, report, store
 from benchmarks.quality.methods import METHODS, SETTINGS, UnsuitedError
 from benchmarks.quality.problems import BASES, DATA, classifier, draw
 from benchmarks.quality.scores import scores
@@ -40,9 +42,14 @@ def evaluate(cell: store.Cell) -> dict[str, float] | None:
     return {**scores(problem, answer), "seconds": time.perf_counter() - start}
 
 
-def run(todo: list[store.Cell], path: Path, n_jobs: int) -> None:
+def run(
+    todo: list[store.Cell],
+    path: Path,
+    n_jobs: int,
+    scored: Callable[[store.Cell], dict[str, float] | None] = evaluate,
+) -> None:
     """Evaluate cells and append what they score."""
-    results = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(evaluate)(c) for c in todo)
+    results = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(scored)(c) for c in todo)
     for k, (cell, found) in enumerate(zip(todo, results, strict=True), start=1):
         if found is not None:
             store.append(path, cell, found)
@@ -55,6 +62,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=__doc__)
     parser.add_argument("--full", action="store_true", help="all of it; resumes")
     parser.add_argument("--settings", action="store_true", help="other settings; resumes")
+    parser.add_argument(
+        "--network", type=Path, nargs="?", const=network.CACHE, metavar="CACHE",
+        help="methods on p(label | x) of the reproduction's networks; resumes",
+    )  # fmt: skip
     parser.add_argument("--report", action="store_true", help="only make the tables")
     parser.add_argument("--write", action="store_true", help="put the tables into the README")
     parser.add_argument("--seeds", type=int, default=5)
@@ -69,8 +80,14 @@ def main() -> None:
     if chosen.full:
         wanted = store.cells(chosen.data, chosen.bases, chosen.methods, chosen.seeds)
         resume(wanted, store.FULL, chosen.jobs)
-    if chosen.full or chosen.settings or chosen.report:
+    if chosen.network:
+        done = store.load(store.NETWORK)
+        todo = [c for c in network.cells(chosen.network, chosen.seeds) if c not in done]
+        scored = partial(network.evaluate, cache=chosen.network)
+        run(todo, store.NETWORK, chosen.jobs, scored)
+    if chosen.full or chosen.settings or chosen.network or chosen.report:
         text = report.report(store.load(store.FULL), store.load(store.SETTINGS))
+        text += "\n\n" + network.tables(store.load(store.NETWORK))
         figures.draw(store.load(store.FULL))
     else:
         data = [name for name in chosen.data if name != "fashion"]

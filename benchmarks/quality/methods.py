@@ -117,13 +117,15 @@ def elkan_noto(problem: Problem, model: object, seed: int) -> Answer:
         warnings.simplefilter("ignore")
         cv = StratifiedKFold(5, shuffle=True, random_state=seed)
         held_out = cross_val_predict(model, problem.X, codes, cv=cv, method="predict_proba")
-    rate = np.array([held_out[codes == k, k].mean() for k in range(1, len(problem.names))])
-    test = in_folds(naive)(problem, model, seed).test
-    transitions = np.zeros((len(problem.names), len(problem.names)))
-    transitions[:, 0] = 1.0
-    for k, value in enumerate(rate, start=1):
-        transitions[k, 0], transitions[k, k] = 1.0 - value, value
-    return Answer(*(_over(p, rate) for p in (test, held_out)), transitions)
+    return by_rates(in_folds(naive)(problem, model, seed).test, held_out, codes)
+
+
+def by_rates(test: np.ndarray, train: np.ndarray, codes: np.ndarray) -> Answer:
+    """p(label | x) over its mean among the carriers of that label; column 0 is unlabelled."""
+    rate = np.array([train[codes == k, k].mean() for k in range(1, train.shape[1])])
+    positive = np.column_stack([1.0 - rate, np.diag(rate)])
+    transitions = np.vstack([np.eye(1, train.shape[1]), positive])
+    return Answer(*(_over(p, rate) for p in (test, train)), transitions)
 
 
 def _over(proba: np.ndarray, rate: np.ndarray) -> np.ndarray:
@@ -251,9 +253,14 @@ def inverse(problem: Problem, model: object, seed: int) -> Answer:
             proba = np.zeros((X.shape[0], len(given)))
             proba[:, fitted.classes_] = fitted.predict_proba(X)
             answers.append(proba)
-    parts = [np.mean(answers[k::2], axis=0) @ np.linalg.pinv(T) for k in (0, 1)]
-    parts = [np.clip(p, 1e-6, None) for p in parts]
-    return Answer(*(p / p.sum(axis=1, keepdims=True) for p in parts), T)
+    return inverted(*(np.mean(answers[k::2], axis=0) for k in (0, 1)), T)
+
+
+def inverted(test: np.ndarray, train: np.ndarray, transitions: np.ndarray) -> Answer:
+    """p(label | x) times the pseudo-inverse of T, made positive."""
+    back = np.linalg.pinv(transitions)
+    parts = [np.clip(p @ back, 1e-6, None) for p in (test, train)]
+    return Answer(*(p / p.sum(axis=1, keepdims=True) for p in parts), transitions)
 
 
 def true_labels(problem: Problem, model: object, seed: int) -> Answer:

@@ -110,13 +110,13 @@ def overview(results: Results) -> str:
             if not settings:
                 continue
             cells = [f"{np.mean(v):.2f}" for v in ranks(settings, sign).values()]
-            level = [_level(methods, sign) for methods in settings.values()]
-            cells.append(f"{np.mean(level):.0%} of {len(level)}")
+            found = [level(methods, sign) for methods in settings.values()]
+            cells.append(f"{np.mean(found):.0%} of {len(found)}")
             lines.append(f"| {part} | {score} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
-def _level(methods: dict[str, np.ndarray], sign: int) -> bool:
+def level(methods: dict[str, np.ndarray], sign: int) -> bool:
     """Whether ours is the best, or within one standard error of it."""
     rivals = competing(methods)
     best = best_of(rivals, sign)
@@ -220,7 +220,7 @@ def losses(results: Results) -> str:
     for score, sign in SIGN.items():
         for (data, task, base), methods in sorted(by_setting(results, score).items()):
             rivals = competing(methods)
-            if _level(methods, sign):
+            if level(methods, sign):
                 continue
             best = best_of(rivals, sign)
             gap = sign * (rivals[best].mean() - rivals[OURS].mean())
