@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import rankdata
 
-from benchmarks.quality.methods import FAMILIES, INFORMED, METHODS, VARIANTS
+from benchmarks.quality.methods import CAUSES, FAMILIES, INFORMED, METHODS, VARIANTS
 from benchmarks.quality.problems import BASES, DATA, FAMILY
 from benchmarks.quality.store import Cell
 from benchmarks.table import environment, write_between
@@ -211,6 +211,12 @@ def by_cell(results: Results, score: str = "F1") -> str:
     return "\n".join(lines)
 
 
+def lost(results: Results, score: str) -> dict[Setting, dict[str, np.ndarray]]:
+    """Settings in which another method is ahead of ours by more than a standard error."""
+    settings = by_setting(results, score)
+    return {s: methods for s, methods in settings.items() if not level(methods, SIGN[score])}
+
+
 def losses(results: Results) -> str:
     """Settings in which a peer, or naive training, is ahead by more than a standard error."""
     lines = [
@@ -218,16 +224,37 @@ def losses(results: Results) -> str:
         "|---" * 8 + "|",
     ]
     for score, sign in SIGN.items():
-        for (data, task, base), methods in sorted(by_setting(results, score).items()):
+        for (data, task, base), methods in lost(results, score).items():
             rivals = competing(methods)
-            if level(methods, sign):
-                continue
             best = best_of(rivals, sign)
             gap = sign * (rivals[best].mean() - rivals[OURS].mean())
             error = standard_error(rivals[OURS], rivals[best])
             lines.append(
                 f"| {score} | {data} | {task} | {base} | {best} {rivals[best].mean():.3f} | "
                 f"{rivals[OURS].mean():.3f} | {gap:.3f} | {error:.3f} |"
+            )
+    return "\n".join(lines)
+
+
+def causes(results: Results, changed: Results) -> str:
+    """Ours with one thing changed, where it is behind: on the draws that all of these have."""
+    lines = [
+        "| score | data | task | draws | ahead | ours | " + " | ".join(CAUSES) + " |",
+        "|---" * (6 + len(CAUSES)) + "|",
+    ]
+    for score, sign in SIGN.items():
+        variants = by_setting(changed, score, "no retraining")
+        for setting, methods in lost(results, score).items():
+            if setting not in variants:
+                continue
+            found = variants[setting]
+            draws = len(found["no retraining"])  # the first ones, of both
+            best = best_of(competing(methods), sign)
+            cells = [f"{best} {methods[best][:draws].mean():.3f}"]
+            cells += [f"{methods[OURS][:draws].mean():.3f}"]
+            cells += [f"{found[m].mean():.3f}" if m in found else "" for m in CAUSES]
+            lines.append(
+                f"| {score} | {setting[0]} | {setting[1]} | {draws} | " + " | ".join(cells) + " |"
             )
     return "\n".join(lines)
 
@@ -275,13 +302,21 @@ def settings(results: Results) -> str:
     return "\n".join(lines)
 
 
-def report(results: Results, other_settings: Results | None = None) -> str:
+def report(
+    results: Results, other_settings: Results | None = None, changed: Results | None = None
+) -> str:
     """All tables."""
     seeds = sorted({cell.seed for cell in results})
     tables = []
+    if changed:
+        title = (
+            "**Why ours is behind with boosting**: one thing changed, in the cells above that it "
+            "was run in, and on its draws."
+        )
+        tables += [title, causes(results, changed)]
     if other_settings:
         title = "**Other settings less the default**, with logistic regression on the group `tune`."
-        tables = [title, settings(other_settings)]
+        tables += [title, settings(other_settings)]
     return "\n\n".join(
         [
             f"{len(results)} results of {len(seeds)} seeds, with {environment()}.",
