@@ -116,7 +116,7 @@ def lost_cells(data: list[str]) -> list[store.Cell]:
     lost = dict.fromkeys(s for score in report.SIGN for s in report.lost(results, score))
     return [
         store.Cell(*setting, seed, method)
-        for seed in range(3)
+        for seed in range(2)
         for setting in lost
         if setting[0] in data and setting[2] == "boosting"
         for method in CAUSES
