@@ -233,16 +233,14 @@ def tables(results: Results) -> str:
                 for m in METHODS
             ]
             lines.append(f"| {labels.split()[0]} | {task} | " + " | ".join(cells) + " |")
-        for name, one_sided in (("with a label for every class", False), ("one-sided", True)):
+        for kind, one_sided in (("with a label for every class", False), ("one-sided", True)):
             rows = [
-                m for s, m in settings.items()
-                if (TASKS[s[1]].positives is not None) == one_sided
+                methods for (_, task, _), methods in settings.items()
+                if (TASKS[task].positives is not None) == one_sided
             ]  # fmt: skip
-            cells = [
-                f"{np.mean([m[name].mean() for m in rows]):.3f}" if name in rows[0] else ""
-                for name in METHODS
-            ]
-            lines.append(f"| all | {name} | " + " | ".join(cells) + " |")
+            means = [[row[m].mean() for row in rows if m in row] for m in METHODS]
+            cells = [f"{np.mean(mean):.3f}" if len(mean) == len(rows) else "" for mean in means]
+            lines.append(f"| all | {kind} | " + " | ".join(cells) + " |")
         out += [
             f"A network's p(label | x), {score} on test rows; ours is the best or level in {good} "
             f"of {len(settings)}.",
