@@ -58,17 +58,16 @@ def best_of(methods: dict[str, np.ndarray], sign: int) -> str:
 def ranks(settings: dict[Setting, dict[str, np.ndarray]], sign: int) -> dict[str, list[float]]:
     """Rank of each method in every setting; those that do not take it share the last place.
 
-    A variant of ours has the rank that it would have in place of the default.
+    A variant of ours has the rank that it would have in place of the default, in the settings that
+    it was run in.
     """
     out: dict[str, list[float]] = {m: [] for m in METHODS if m not in INFORMED}
     for methods in settings.values():
         rivals = competing(methods)
         for name, rank in _places(rivals, sign).items():
             out[name].append(rank)
-        for name in VARIANTS:
-            others = {m: v for m, v in rivals.items() if m != OURS}
-            instead = {OURS: methods[name]} if name in methods else {}
-            out[name].append(_places(others | instead, sign)[OURS])
+        for name in set(VARIANTS) & set(methods):
+            out[name].append(_places(rivals | {OURS: methods[name]}, sign)[OURS])
     return out
 
 
@@ -109,7 +108,7 @@ def overview(results: Results) -> str:
             settings = {s: m for s, m in by_setting(results, score).items() if holds(s)}
             if not settings:
                 continue
-            cells = [f"{np.mean(v):.2f}" for v in ranks(settings, sign).values()]
+            cells = [f"{np.mean(v):.2f}" if v else "" for v in ranks(settings, sign).values()]
             found = [level(methods, sign) for methods in settings.values()]
             cells.append(f"{np.mean(found):.0%} of {len(found)}")
             lines.append(f"| {part} | {score} | " + " | ".join(cells) + " |")
@@ -321,8 +320,8 @@ def report(
         [
             f"{len(results)} results of {len(seeds)} seeds, with {environment()}.",
             "**Mean rank** (1 is best; a method that does not take a task shares the last place; "
-            "SETRED, which is ours as well, is ranked in place of the default), and how often ours "
-            "is the best or within a standard error of it.",
+            "SETRED, which is ours as well, is ranked in place of the default, where it was run), and "
+            "how often ours is the best or within a standard error of it.",
             overview(results),
             "**Means by family of tasks**; an asterisk marks means over fewer settings.",
             families(results),
