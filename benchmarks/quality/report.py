@@ -320,7 +320,7 @@ def report(
         [
             f"{len(results)} results of {len(seeds)} seeds, with {environment()}.",
             "**Mean rank** (1 is best; a method that does not take a task shares the last place; "
-            "SETRED, which is ours as well, is ranked in place of the default, where it was run), and "
+            "SETRED, which is ours too, is ranked in place of the default, where it was run), and "
             "how often ours is the best or within a standard error of it.",
             overview(results),
             "**Means by family of tasks**; an asterisk marks means over fewer settings.",
