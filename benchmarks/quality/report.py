@@ -96,6 +96,24 @@ def parts() -> dict[str, Callable[[Setting], bool]]:
     return {**groups, **bases, **both, "all": lambda s: True}
 
 
+def missing(results: Results) -> str:
+    """Where ours has fewer draws than there are."""
+    drawn: dict[tuple[str, str, str], dict[str, set[int]]] = {}
+    for cell in results:
+        for name in (OURS, *VARIANTS):
+            seeds = drawn.setdefault((name, cell.data, cell.base), {})
+            if cell.method == name:
+                seeds.setdefault(cell.task, set()).add(cell.seed)
+    n_seeds = len({cell.seed for cell in results})
+    least = {key: min(map(len, tasks.values()), default=0) for key, tasks in drawn.items()}
+    few = [
+        f"{name} with {base} on {data} ({count})"
+        for (name, data, base), count in least.items()
+        if count < n_seeds
+    ]
+    return f"Fewer draws: {', '.join(few)}." if few else "No draw is missing."
+
+
 def overview(results: Results) -> str:
     """Mean ranks, and how often ours is the best or within a standard error of it."""
     names = [m for m in METHODS if m not in INFORMED]
@@ -318,7 +336,8 @@ def report(
         tables += [title, settings(other_settings)]
     return "\n\n".join(
         [
-            f"{len(results)} results of {len(seeds)} seeds, with {environment()}.",
+            f"{len(results)} results of {len(seeds)} seeds, with {environment()}. "
+            + missing(results),
             "**Mean rank** (1 is best; a method that does not take a task shares the last place; "
             "SETRED, which is ours too, is ranked in place of the default, where it was run), and "
             "how often ours is the best or within a standard error of it.",
