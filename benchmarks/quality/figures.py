@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.quality.methods import INFORMED, METHODS
-from benchmarks.quality.problems import DATA, TASKS
+from benchmarks.quality.problems import BASES, DATA, TASKS
 from benchmarks.quality.report import (
     OURS,
     SIGN,
@@ -31,38 +31,47 @@ def draw(results: Results) -> None:
 
 
 def by_task(results: Results) -> object:
-    """Mean test score of each method in each task, over the cells that it takes."""
+    """Mean test score of each method by task and classifier, if it was run on all the data."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, 2, figsize=(11, 5.2), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(
+        len(BASES), len(SIGN), figsize=(11, 9), sharex="col", sharey=True, layout="constrained"
+    )
     shown = [m for m in METHODS if m not in ("naive, 5 folds", *INFORMED)] + list(INFORMED)
     marks = "osD^v<>PX*hdp"
     colours = plt.get_cmap("tab20").colors
-    for ax, score in zip(axes, SIGN, strict=True):
+    for column, score in enumerate(SIGN):
         settings = by_setting(results, score)
-        for k, method in enumerate(shown):
-            rows = [
-                [values[method].mean() for s, values in settings.items()
-                 if s[1] == task and method in values]
-                for task in TASKS
-            ]  # fmt: skip
-            mean = [np.mean(row) if row else np.nan for row in rows]
-            ours = method == OURS
-            ax.plot(
-                mean, range(len(TASKS)), marks[k % len(marks)], label=method,
-                ms=11 if ours else 6, color="black" if ours else colours[k % 20],
-                mfc="none" if method in INFORMED else None, zorder=3 if ours else 2,
-            )  # fmt: skip
+        for ax, base in zip(axes[:, column], BASES, strict=True):
+            for k, method in enumerate(shown):
+                mean = [
+                    _mean([v for s, v in settings.items() if s[1:] == (task, base)], method)
+                    for task in TASKS
+                ]
+                ours = method == OURS
+                ax.plot(
+                    mean, range(len(TASKS)), marks[k % len(marks)], label=method,
+                    ms=11 if ours else 6, color="black" if ours else colours[k % 20],
+                    mfc="none" if method in INFORMED else None, zorder=3 if ours else 2,
+                )  # fmt: skip
+            ax.set_title(base, fontsize=10)
+            ax.grid(alpha=0.3)
         ax.set_xlabel(f"mean test {'macro-F1' if score == 'F1' else score}")
-        ax.grid(alpha=0.3)
-    axes[1].set_xscale("log")
+    ax.set_xscale("log")
     ticks = [0.1, 0.2, 0.5, 1, 2]
-    axes[1].set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    axes[1].minorticks_off()
-    axes[0].set_yticks(range(len(TASKS)), TASKS)
-    axes[0].invert_yaxis()
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    for ax in axes[:, 1]:
+        ax.minorticks_off()
+    axes[0, 0].set_yticks(range(len(TASKS)), TASKS)
+    axes[0, 0].invert_yaxis()
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
     return figure
+
+
+def _mean(settings: list[dict[str, np.ndarray]], method: str) -> float:
+    """Mean over the settings; NaN if the method lacks one, since means must be of the same."""
+    found = [methods[method].mean() for methods in settings if method in methods]
+    return float(np.mean(found)) if found and len(found) == len(settings) else np.nan
 
 
 def margins(results: Results) -> object:

@@ -19,6 +19,7 @@ from benchmarks.recipe import NEGATIVE
 from decoupling import TransitionPrior
 from decoupling.datasets import give_labels, load_fashion_mnist
 
+BASES = ("logistic", "boosting")
 # Every class that can be labelled has at least so many labels.
 LEAST = 3
 # Of the members of a class that can be labelled, so many are, where not all are.

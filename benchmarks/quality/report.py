@@ -1,13 +1,14 @@
 """Tables of the comparison: ranks, families, every cell, and where a peer was ahead."""
 
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from scipy.stats import rankdata
 
-from benchmarks.quality.methods import FAMILIES, INFORMED, METHODS
-from benchmarks.quality.problems import DATA, FAMILY
+from benchmarks.quality.methods import CAUSES, FAMILIES, INFORMED, METHODS, VARIANTS
+from benchmarks.quality.problems import BASES, DATA, FAMILY
 from benchmarks.quality.store import Cell
 from benchmarks.table import environment, write_between
 
@@ -45,8 +46,8 @@ def by_setting(
 
 
 def competing(methods: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Methods that do not see the truth."""
-    return {m: v for m, v in methods.items() if m not in INFORMED}
+    """The default, and methods of others or of the paper that do not see the truth."""
+    return {m: v for m, v in methods.items() if m not in (*INFORMED, *VARIANTS)}
 
 
 def best_of(methods: dict[str, np.ndarray], sign: int) -> str:
@@ -55,15 +56,25 @@ def best_of(methods: dict[str, np.ndarray], sign: int) -> str:
 
 
 def ranks(settings: dict[Setting, dict[str, np.ndarray]], sign: int) -> dict[str, list[float]]:
-    """Rank of each method in every setting; those that do not take it share the last place."""
-    out: dict[str, list[float]] = defaultdict(list)
-    names = [m for m in METHODS if m not in INFORMED]
+    """Rank of each method in every setting; those that do not take it share the last place.
+
+    A variant of ours has the rank that it would have in place of the default, in the settings that
+    it was run in.
+    """
+    out: dict[str, list[float]] = {m: [] for m in METHODS if m not in INFORMED}
     for methods in settings.values():
         rivals = competing(methods)
-        value = [sign * rivals[m].mean() if m in rivals else -np.inf for m in names]
-        for name, rank in zip(names, rankdata(-np.array(value)), strict=True):
-            out[name].append(float(rank))
+        for name, rank in _places(rivals, sign).items():
+            out[name].append(rank)
+        for name in set(VARIANTS) & set(methods):
+            out[name].append(_places(rivals | {OURS: methods[name]}, sign)[OURS])
     return out
+
+
+def _places(methods: dict[str, np.ndarray], sign: int) -> dict[str, float]:
+    names = list(competing(METHODS))
+    value = [sign * methods[m].mean() if m in methods else -np.inf for m in names]
+    return dict(zip(names, rankdata(-np.array(value)).tolist(), strict=True))
 
 
 def standard_error(ours: np.ndarray, other: np.ndarray) -> float:
@@ -73,30 +84,56 @@ def standard_error(ours: np.ndarray, other: np.ndarray) -> float:
     return float(np.std(ours - other, ddof=1) / np.sqrt(len(ours)))
 
 
+def parts() -> dict[str, Callable[[Setting], bool]]:
+    """What settings are averaged over, by name: groups of data, classifiers, families of tasks."""
+    groups = {g: lambda s, g=g: DATA[s[0]].group == g for g in ("tune", "confirm", "fresh")}
+    bases = {base: lambda s, base=base: s[2] == base for base in BASES}
+    both = {
+        f"{family}, {base}": lambda s, f=family, b=base: (FAMILY[s[1]], s[2]) == (f, b)
+        for family in FAMILIES
+        for base in BASES
+    }
+    return {**groups, **bases, **both, "all": lambda s: True}
+
+
+def missing(results: Results) -> str:
+    """Where ours has fewer draws than there are."""
+    drawn: dict[tuple[str, str, str], dict[str, set[int]]] = {}
+    for cell in results:
+        for name in (OURS, *VARIANTS):
+            seeds = drawn.setdefault((name, cell.data, cell.base), {})
+            if cell.method == name:
+                seeds.setdefault(cell.task, set()).add(cell.seed)
+    n_seeds = len({cell.seed for cell in results})
+    least = {key: min(map(len, tasks.values()), default=0) for key, tasks in drawn.items()}
+    few = [
+        f"{name} with {base} on {data} ({count})"
+        for (name, data, base), count in least.items()
+        if count < n_seeds
+    ]
+    return f"Fewer draws: {', '.join(few)}." if few else "No draw is missing."
+
+
 def overview(results: Results) -> str:
     """Mean ranks, and how often ours is the best or within a standard error of it."""
+    names = [m for m in METHODS if m not in INFORMED]
     lines = [
-        "| group | score | "
-        + " | ".join(m for m in METHODS if m not in INFORMED)
-        + " | best or level |"
+        "| settings | score | " + " | ".join(names) + " | best or level |",
+        "|---|---|" + "---|" * (len(names) + 1),
     ]
-    lines.append("|---|---|" + "---|" * (len(METHODS) - len(INFORMED) + 1))
-    for group in ("tune", "confirm", "fresh", "all"):
+    for part, holds in parts().items():
         for score, sign in SIGN.items():
-            settings = {
-                s: m for s, m in by_setting(results, score).items()
-                if group in ("all", DATA[s[0]].group)
-            }  # fmt: skip
+            settings = {s: m for s, m in by_setting(results, score).items() if holds(s)}
             if not settings:
                 continue
-            cells = [f"{np.mean(v):.2f}" for v in ranks(settings, sign).values()]
-            level = [_level(methods, sign) for methods in settings.values()]
-            cells.append(f"{np.mean(level):.0%} of {len(level)}")
-            lines.append(f"| {group} | {score} | " + " | ".join(cells) + " |")
+            cells = [f"{np.mean(v):.2f}" if v else "" for v in ranks(settings, sign).values()]
+            found = [level(methods, sign) for methods in settings.values()]
+            cells.append(f"{np.mean(found):.0%} of {len(found)}")
+            lines.append(f"| {part} | {score} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
-def _level(methods: dict[str, np.ndarray], sign: int) -> bool:
+def level(methods: dict[str, np.ndarray], sign: int) -> bool:
     """Whether ours is the best, or within one standard error of it."""
     rivals = competing(methods)
     best = best_of(rivals, sign)
@@ -107,18 +144,72 @@ def _level(methods: dict[str, np.ndarray], sign: int) -> bool:
 def families(results: Results) -> str:
     """Mean scores by family of tasks, over the settings that a method takes."""
     names = list(METHODS)
-    lines = ["| family | score | " + " | ".join(names) + " |", "|---|---|" + "---|" * len(names)]
+    lines = [
+        "| family | base | score | " + " | ".join(names) + " |",
+        "|---|---|---|" + "---|" * len(names),
+    ]
     for family in FAMILIES:
-        for score in ("F1", "log-loss", "Brier", "calibration", "T"):
-            settings = by_setting(results, score)
-            rows = [m for s, m in settings.items() if FAMILY[s[1]] == family]
-            cells = []
-            for name in names:
-                values = [m[name].mean() for m in rows if name in m]
-                star = "" if len(values) == len(rows) else "*"
-                cells.append(f"{np.mean(values):.3f}{star}" if values else "")
-            lines.append(f"| {family} | {score} | " + " | ".join(cells) + " |")
+        for bases in (*((base,) for base in BASES), BASES):
+            for score in (*SIGN, "Brier", "calibration", "T") if bases == BASES else SIGN:
+                settings = by_setting(results, score)
+                rows = [m for s, m in settings.items() if FAMILY[s[1]] == family and s[2] in bases]
+                cells = []
+                for name in names:
+                    values = [m[name].mean() for m in rows if name in m]
+                    star = "" if len(values) == len(rows) else "*"
+                    cells.append(f"{np.mean(values):.3f}{star}" if values else "")
+                if rows:
+                    lines.append(
+                        f"| {family} | {' and '.join(bases)} | {score} | "
+                        + " | ".join(cells)
+                        + " |"
+                    )
     return "\n".join(lines)
+
+
+def beside_each(results: Results) -> str:
+    """Ours beside every other method, each on the settings that both take."""
+    lines = [
+        "| family | other | settings | "
+        + " | ".join(f"{score}: ours, other | ahead, behind" for score in SIGN)
+        + " |",
+        "|---" * (3 + 2 * len(SIGN)) + "|",
+    ]
+    found = {score: by_setting(results, score) for score in SIGN}
+    for family in FAMILIES:
+        for name in METHODS:
+            if name in (OURS, *INFORMED):
+                continue
+            cells = []
+            for score, sign in SIGN.items():
+                pairs = [
+                    (m[OURS], m[name]) for s, m in found[score].items()
+                    if FAMILY[s[1]] == family and name in m
+                ]  # fmt: skip
+                if not pairs:
+                    break
+                mean = np.mean([[values.mean() for values in pair] for pair in pairs], axis=0)
+                gaps = [(sign * (a - b).mean(), standard_error(a, b)) for a, b in pairs]
+                ahead = sum(gap > error for gap, error in gaps)
+                behind = sum(-gap > error for gap, error in gaps)
+                cells += [f"{mean[0]:.3f}, {mean[1]:.3f}", f"{ahead}, {behind}"]
+            if cells:
+                lines.append(f"| {family} | {name} | {len(pairs)} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def collapses(results: Results) -> str:
+    """Settings in which ours finds classes less well than naive training, beyond the error."""
+    lines = ["| data | task | base | naive | ours | standard error |", "|---" * 6 + "|"]
+    for (data, task, base), methods in by_setting(results, "F1").items():
+        plain, ours = methods["naive"], methods[OURS]
+        error = standard_error(ours, plain)
+        if plain.mean() - ours.mean() > error:
+            lines.append(
+                f"| {data} | {task} | {base} | {plain.mean():.3f} | {ours.mean():.3f} | "
+                f"{error:.3f} |"
+            )
+    return "\n".join(lines) if len(lines) > 2 else "None."
 
 
 def by_cell(results: Results, score: str = "F1") -> str:
@@ -137,6 +228,12 @@ def by_cell(results: Results, score: str = "F1") -> str:
     return "\n".join(lines)
 
 
+def lost(results: Results, score: str) -> dict[Setting, dict[str, np.ndarray]]:
+    """Settings in which another method is ahead of ours by more than a standard error."""
+    settings = by_setting(results, score)
+    return {s: methods for s, methods in settings.items() if not level(methods, SIGN[score])}
+
+
 def losses(results: Results) -> str:
     """Settings in which a peer, or naive training, is ahead by more than a standard error."""
     lines = [
@@ -144,16 +241,37 @@ def losses(results: Results) -> str:
         "|---" * 8 + "|",
     ]
     for score, sign in SIGN.items():
-        for (data, task, base), methods in sorted(by_setting(results, score).items()):
+        for (data, task, base), methods in lost(results, score).items():
             rivals = competing(methods)
-            if _level(methods, sign):
-                continue
             best = best_of(rivals, sign)
             gap = sign * (rivals[best].mean() - rivals[OURS].mean())
             error = standard_error(rivals[OURS], rivals[best])
             lines.append(
                 f"| {score} | {data} | {task} | {base} | {best} {rivals[best].mean():.3f} | "
                 f"{rivals[OURS].mean():.3f} | {gap:.3f} | {error:.3f} |"
+            )
+    return "\n".join(lines)
+
+
+def causes(results: Results, changed: Results) -> str:
+    """Ours with one thing changed, where it is behind: on the draws that all of these have."""
+    lines = [
+        "| score | data | task | draws | ahead | ours | " + " | ".join(CAUSES) + " |",
+        "|---" * (6 + len(CAUSES)) + "|",
+    ]
+    for score, sign in SIGN.items():
+        variants = by_setting(changed, score, "no retraining")
+        for setting, methods in lost(results, score).items():
+            if setting not in variants:
+                continue
+            found = variants[setting]
+            draws = len(found["no retraining"])  # the first ones, of both
+            best = best_of(competing(methods), sign)
+            cells = [f"{best} {methods[best][:draws].mean():.3f}"]
+            cells += [f"{methods[OURS][:draws].mean():.3f}"]
+            cells += [f"{found[m].mean():.3f}" if m in found else "" for m in CAUSES]
+            lines.append(
+                f"| {score} | {setting[0]} | {setting[1]} | {draws} | " + " | ".join(cells) + " |"
             )
     return "\n".join(lines)
 
@@ -201,21 +319,37 @@ def settings(results: Results) -> str:
     return "\n".join(lines)
 
 
-def report(results: Results, other_settings: Results | None = None) -> str:
+def report(
+    results: Results, other_settings: Results | None = None, changed: Results | None = None
+) -> str:
     """All tables."""
     seeds = sorted({cell.seed for cell in results})
     tables = []
+    if changed:
+        title = (
+            "**Why ours is behind with boosting**: one thing changed, in the cells above that it "
+            "was run in, and on its draws."
+        )
+        tables += [title, causes(results, changed)]
     if other_settings:
         title = "**Other settings less the default**, with logistic regression on the group `tune`."
-        tables = [title, settings(other_settings)]
+        tables += [title, settings(other_settings)]
     return "\n\n".join(
         [
-            f"{len(results)} results of {len(seeds)} seeds, with {environment()}.",
-            "**Mean rank** (1 is best; a method that does not take a task shares the last place), "
-            "and how often ours is the best or within a standard error of it.",
+            f"{len(results)} results of {len(seeds)} seeds, with {environment()}. "
+            + missing(results),
+            "**Mean rank** (1 is best; a method that does not take a task shares the last place; "
+            "SETRED, which is ours too, is ranked in place of the default, where it was run), and "
+            "how often ours is the best or within a standard error of it.",
             overview(results),
             "**Means by family of tasks**; an asterisk marks means over fewer settings.",
             families(results),
+            "**Ours beside each other method**, on the settings that both take: means, and in how "
+            "many ours is ahead or behind by more than a standard error.",
+            beside_each(results),
+            "**Where ours collapses**: macro-F1 below that of naive training by more than a "
+            "standard error.",
+            collapses(results),
             "**Where another method is ahead by more than a standard error.**",
             losses(results),
             "**Macro-F1 on test rows, every setting.**",

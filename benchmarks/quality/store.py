@@ -9,6 +9,8 @@ from benchmarks.quality.problems import DATA
 
 FULL = Path(__file__).with_name("results.jsonl")
 SETTINGS = Path(__file__).with_name("settings.jsonl")
+CAUSES = Path(__file__).with_name("causes.jsonl")
+NETWORK = Path(__file__).with_name("network.jsonl")
 
 
 @dataclass(frozen=True, order=True)
