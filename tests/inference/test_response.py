@@ -165,12 +165,16 @@ def test_other_methods_have_sound_intervals(method):
 
 def test_rows_of_a_sample():
     counts = np.tile([0.0, 1.0, 2.0], 2000)
-    rows = pick_rows(counts)
+    rows = pick_rows(counts, len(counts))
     assert len(set(rows)) == 2000
     assert (counts[rows] > 0).all()
     # Not in step with what repeats itself.
     assert abs(np.mean(counts[rows] == 1.0) - 0.5) < 0.1
-    np.testing.assert_array_equal(pick_rows(counts[:9]), np.flatnonzero(counts[:9]))
+    np.testing.assert_array_equal(pick_rows(counts[:9], 9), np.flatnonzero(counts[:9]))
+    # Rows that count alike are not listed, and are picked as if they were.
+    for n in (9, len(counts)):
+        alike = pick_rows(np.array(3.0), n)
+        np.testing.assert_array_equal(alike, pick_rows(np.full(n, 3.0), n))
 
 
 def test_tiny_concentrations_have_intervals():

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from functools import cache, reduce
+from dataclasses import dataclass
+from functools import cache, partial, reduce
 from threading import Lock
 from typing import Any, Final, Protocol, Self, TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController  # scikit-learn brings it
 
-from decoupling._typing import FloatArray
+from decoupling._typing import FloatArray, IntArray
 from decoupling.inference.response import RowSample, pick_rows
-from decoupling.inference.rows import Rows
+from decoupling.inference.rows import Rows, of_rows
 from decoupling.inference.storage import is_mapped, release
 
 Result = TypeVar("Result")
@@ -211,12 +212,12 @@ class RowBlocks:
 
     def sample(self) -> RowSample:
         """Some of the rows."""
-        counts = np.broadcast_to(self.multiplicity, (len(self.rows),))
-        picked = pick_rows(counts)
-        return RowSample(
-            self.rows.weight(picked),
-            np.array(self.rows.class_concentration[picked]),
-            counts[picked] / counts[picked].sum(),
+        sizes = [len(part) for part in self.parts]
+        picked = Picked.of(self.multiplicity, sizes)
+        # Block by block, since a row on disk may bring megabytes around it into memory.
+        pairs = zip(self.parts, picked.by_block, strict=True)
+        return picked.sample(
+            [self._released(partial(some_rows, rows=rows))(p) for p, rows in pairs]
         )
 
     def _released(self, function: Callable[[Rows], Result]) -> Callable[[Rows], Result]:
@@ -235,6 +236,52 @@ class RowBlocks:
 
 def nothing(first: None, second: None) -> None:
     """Merge results that are none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Picked:
+    """Rows of a sample, and where they are.
+
+    Attributes
+    ----------
+    counts : array (n,)
+        How many equal rows each stands for.
+    by_block : list of int arrays
+        Their numbers within each block.
+    order : int array (n,)
+        Where each of them, as picked, is among those of all blocks in turn.
+    """
+
+    counts: FloatArray
+    by_block: list[IntArray]
+    order: IntArray
+
+    @classmethod
+    def of(cls, multiplicity: FloatArray, sizes: Sequence[int]) -> Picked:
+        """Pick from blocks of these sizes."""
+        ends = np.cumsum(sizes)
+        picked = pick_rows(multiplicity, int(ends[-1]))
+        block = np.searchsorted(ends, picked, side="right")
+        return cls(
+            np.broadcast_to(of_rows(multiplicity, picked), picked.shape),
+            [
+                picked[block == k] - (end - n)
+                for k, (end, n) in enumerate(zip(ends, sizes, strict=True))
+            ],
+            np.argsort(np.argsort(block, kind="stable"), kind="stable"),
+        )
+
+    def sample(self, found: Sequence[tuple[FloatArray, FloatArray]]) -> RowSample:
+        """The sample, from what `some_rows` found in each block."""
+        weight, concentration = (
+            np.concatenate(parts)[self.order] for parts in zip(*found, strict=True)
+        )
+        return RowSample(weight, concentration, self.counts / self.counts.sum())
+
+
+def some_rows(block: Rows, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Evidence times p(s|x), (n, S), and Pi, (n, C), of some rows of a block."""
+    return block.weight(rows), np.array(block.class_concentration[rows])
 
 
 def parts_of(rows: Rows, block_size: int | None = None) -> list[Rows]:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from decoupling._typing import BoolArray, FloatArray
+from decoupling._typing import BoolArray, FloatArray, IntArray
 from decoupling._validation import RowSums, as_numbers, check_rows, is_dask, needs_extra
-from decoupling.inference.blocks import parts_of
-from decoupling.inference.response import RowSample, pick_rows
+from decoupling.inference.blocks import Picked, parts_of, some_rows
+from decoupling.inference.response import RowSample
 from decoupling.inference.rows import Rows, of_rows, total
 from decoupling.inference.storage import check_possible
 
@@ -201,21 +201,9 @@ class ChunkBlocks:
         """Some of the rows, the same ones as if they lay in memory."""
         from dask import compute, delayed
 
-        counts = np.broadcast_to(self.multiplicity, (self.n_rows,))
-        picked = pick_rows(counts)
-        # From each chunk its own, and then in the order in which they were picked.
-        chunk = np.searchsorted([rows.stop for rows in self._where], picked, side="right")
-        found = compute(
-            *[
-                delayed(_picked, pure=False)(given, inferred, picked[chunk == k] - rows.start)
-                for k, (given, inferred, rows) in enumerate(
-                    zip(self._given, self._inferred, self._where, strict=True)
-                )
-            ]
-        )
-        order = np.argsort(np.argsort(chunk, kind="stable"), kind="stable")
-        weight, concentration = (np.concatenate(parts)[order] for parts in zip(*found, strict=True))
-        return RowSample(weight, concentration, counts[picked] / counts[picked].sum())
+        picked = Picked.of(self.multiplicity, self.sizes)
+        chunks = zip(self._given, self._inferred, picked.by_block, strict=True)
+        return picked.sample(compute(*[delayed(_picked, pure=False)(*chunk) for chunk in chunks]))
 
 
 def of_chunks(function: Callable[[FloatArray, Any], FloatArray], rows: Any) -> Any:
@@ -321,5 +309,5 @@ def _queried(shared: _Shared, given: _Given, inferred: _Inferred) -> Any:
     return shared.over(parts_of(_rows(given, inferred, own=False), shared.block_size))
 
 
-def _picked(given: _Given, inferred: _Inferred, rows: Any) -> tuple[FloatArray, FloatArray]:
-    return given.rows.weight(rows), inferred.class_concentration[rows]
+def _picked(given: _Given, inferred: _Inferred, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+    return some_rows(_rows(given, inferred, own=False), rows)

@@ -83,12 +83,17 @@ class Response:
         return Response(*(a + b for a, b in pairs))
 
 
-def pick_rows(counts: FloatArray) -> IntArray:
-    """Rows of a sample: all that count, or some of them at random, always the same."""
-    rows = np.flatnonzero(counts > _NOTHING * counts.max())
-    if len(rows) <= _ROWS:
-        return rows
-    return np.random.default_rng(0).choice(rows, _ROWS, replace=False)
+def pick_rows(multiplicity: FloatArray, n_rows: int) -> IntArray:
+    """Rows of a sample: all that count, or some of them at random, always the same.
+
+    ``multiplicity``, () or (N,), says how many equal rows each row stands for.
+    """
+    rng = np.random.default_rng(0)
+    if multiplicity.ndim == 0:
+        # The same draw as from an array of all rows, which may be too many for one.
+        return np.arange(n_rows) if n_rows <= _ROWS else rng.choice(n_rows, _ROWS, replace=False)
+    rows = np.flatnonzero(multiplicity > _NOTHING * multiplicity.max())
+    return rows if len(rows) <= _ROWS else rng.choice(rows, _ROWS, replace=False)
 
 
 def respond(sample: RowSample, log_transitions: FloatArray) -> Response:
