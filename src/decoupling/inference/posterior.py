@@ -312,8 +312,11 @@ class Posterior:
         """Whether labels tell the classes apart; one of the reasons in `diagnostics`."""
         prior, mean = self._transition_prior, self._transition_prior.mean()
         own = custom(mean > 0, self.classes, self.labels).own
-        # Names alone do not make a label the class's own: the prior has to say so, too.
-        owns = (own >= 0) & (mean[np.arange(len(own)), own] >= mean[:, own].max(axis=0))
+        # Names alone, which may be mere numbers, do not make a label the class's own: the prior
+        # has to say so, too. None is nobody's.
+        said = np.where([label is None for label in self.labels], 0.0, mean)
+        mine = said[np.arange(len(own)), own]
+        owns = (own >= 0) & (mine >= said[:, own].max(axis=0)) & (mine >= said.max(axis=1))
         q = self._class_prior
         gamma = q.mean if isinstance(q, KnownGamma) else q.share * q.prior.rate
         told = np.column_stack([mean, prior.total, prior.known, gamma])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from decoupling.diagnostics import warn_of_balance
+from decoupling.label_model import agreement
 from decoupling.report.facts import Facts
 from decoupling.report.text import count, listed, percent
 from decoupling.signs import (
@@ -145,12 +146,12 @@ def _support(facts: Facts) -> Reason:
 
 def _held_out(clf: DecouplingClassifier, facts: Facts) -> Reason:
     if clf.cv is None:
-        agreement = (clf.label_model_.raw.argmax(axis=1) == facts.codes)[facts.labelled].mean()
+        share = agreement(clf.label_model_.raw, facts.codes, facts.labelled)
         return Reason(
             "red",
             "held out",
             "p(label | x) was predicted for the very rows that the classifier was fitted on, and "
-            f"agrees with {percent(agreement)} of their labels: mistakes may be learnt by heart. "
+            f"agrees with {percent(share)} of their labels: mistakes may be learnt by heart. "
             "Use cv=5.",
         )
     if isinstance(clf.cv, str):
