@@ -131,3 +131,8 @@ def test_probabilities_that_are_surer_than_the_prior():
 def test_names_are_cut():
     assert listed(["a", "b"]) == "'a', 'b'"
     assert listed(list(range(7))) == "0, 1, 2, 3, 4 and 2 more"
+
+
+def test_a_share_that_was_rounded_up_to_more_than_one():
+    rounded = np.array([np.nextafter(1.0, 2.0)])
+    assert unexpected_labels(["x"], rounded, np.zeros(1), np.ones(1), 9) is None

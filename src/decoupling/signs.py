@@ -189,7 +189,8 @@ def unexpected_labels(
     Whatever the shares of the classes are, a label cannot be rarer than in the class that gets it
     least, nor more frequent than in the class that gets it most.
     """
-    slack = _SLACK + _ERRORS * np.sqrt(seen * (1.0 - seen) / n_rows)
+    spread = seen * np.maximum(1.0 - seen, 0.0)  # a sum of shares may miss 1 by rounding
+    slack = _SLACK + _ERRORS * np.sqrt(spread / n_rows)
     beyond = np.maximum(seen - upper, lower - seen) - slack
     s = int(beyond.argmax())
     if beyond[s] <= 0:
