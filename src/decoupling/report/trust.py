@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # A class with fewer rows of its own label than this is hardly known.
 ENOUGH: Final = 30
 # What the posterior knows best itself.
-_OF_POSTERIOR: Final = ("task", "held out", "approximation")
+_OF_POSTERIOR: Final = ("task", "held out")
 # From this share on, labels that the classifier holds for impossible cast doubt on it.
 _MANY: Final = 0.01
 
