@@ -6,7 +6,7 @@ RUN    := $(VENV)/bin/python
 PIP    := $(RUN) -m pip install --quiet --disable-pip-version-check
 ARGS   ?=
 
-.PHONY: help demo test check bench quality recipe balance reproduce mutants clean
+.PHONY: help demo test check bench quality recipe balance reproduce mutants nightly soak audit clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -14,8 +14,8 @@ help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
 # Small problems, and tests that share the cores, are fastest with one BLAS thread per process.
-demo test check quality recipe balance reproduce: export OMP_NUM_THREADS := 1
-demo test check quality recipe balance reproduce: export OPENBLAS_NUM_THREADS := 1
+demo test check quality recipe balance reproduce nightly soak: export OMP_NUM_THREADS := 1
+demo test check quality recipe balance reproduce nightly soak: export OPENBLAS_NUM_THREADS := 1
 
 demo: $(VENV)/cli.stamp  ## digits with bad labels: before and after, and a report in demo/
 	@$(VENV)/bin/decoupling demo --force
@@ -48,6 +48,15 @@ reproduce: $(VENV)/reproduce.stamp  ## the paper's experiments: ARGS="simulated"
 
 mutants: $(VENV)/dev.stamp  ## break the mathematics on purpose: the tests must notice
 	$(RUN) tools/mutants.py
+
+nightly: $(VENV)/dev.stamp  ## thousands of random problems: a distribution, or an error that says why
+	DECOUPLING_EXAMPLES=2000 $(RUN) -m pytest --hypothesis-show-statistics tests/test_any_problem.py $(ARGS)
+
+soak: $(VENV)/dev.stamp  ## a thousand fits in one process, and eight threads at once
+	$(RUN) tools/soak.py $(ARGS)
+
+audit: $(VENV)/audit.stamp  ## ask the advisory database about the dependencies; needs the network
+	$(RUN) -m pip_audit --local --skip-editable --strict $(ARGS)
 
 clean:  ## remove the environment, caches and builds
 	rm -rf $(VENV) build dist .*_cache .hypothesis

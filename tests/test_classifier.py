@@ -843,6 +843,7 @@ def test_a_class_without_labels_and_a_label_without_rows():
     assert (clf.transitions_[:2, 3] > 0).all()
 
 
+@pytest.mark.filterwarnings("ignore::decoupling.IdentifiabilityWarning")
 def test_more_classes_than_labels():
     prior = TransitionPrior(
         [[0.9, 0.1], [0.6, 0.4], [0.1, 0.9]], 50, classes=["a", "b", "c"], labels=["a", "c"]

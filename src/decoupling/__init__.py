@@ -28,10 +28,12 @@ from decoupling.label_issues import LabelIssues, label_issues
 from decoupling.persistence.models import load, save
 from decoupling.self_training.classifier import SetredClassifier
 from decoupling.transitions.prior import TransitionPrior
+from decoupling.trust import Diagnostics
 
 __all__ = [
     "ClassPrior",
     "DecouplingClassifier",
+    "Diagnostics",
     "ElboDisplay",
     "IdentifiabilityWarning",
     "LabelIssues",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -67,6 +68,26 @@ def all_or_nothing(fit: Fit) -> Fit:
             raise
 
     return cast("Fit", guarded)
+
+
+def check_memory(n_rows: int, n_columns: int) -> None:
+    """Refuse rows of so many numbers that could not be held, before hours are spent on them."""
+    needed, there = 8 * n_rows * n_columns, _memory()
+    if needed > there:
+        raise ValueError(
+            f"{n_rows:,} rows need {needed / 2**30:,.0f} GiB of memory for what is inferred of "
+            f"them, and this machine has {there / 2**30:,.0f}. Pass p(label | x) to "
+            "decoupling.infer as something that need not be in memory, such as a NumPy memmap, a "
+            ".npy or Parquet file, an iterator of blocks or a collection of Dask."
+        )
+
+
+def _memory() -> float:
+    """Bytes of memory of this machine; no limit where the system does not say."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):  # pragma: no cover - not on Windows
+        return float("inf")
 
 
 def frozen(array: FloatArray) -> FloatArray:

@@ -36,15 +36,14 @@ from decoupling.cross_fitting import (
     check_weights,
     classifier_or_default,
     make_folds,
+    naming_gaps,
     needing_proba,
     tagged_like,
 )
 from decoupling.dataframes import library_of
 from decoupling.diagnostics import (
-    listed,
     warn_of_balance,
     warn_of_collapse,
-    warn_of_confusion,
     warn_of_few,
     warn_of_unseen,
 )
@@ -62,6 +61,7 @@ from decoupling.labels import encode_labels, read_labels
 from decoupling.notebook import ShowsTransitions
 from decoupling.pseudo_labels import self_train
 from decoupling.retraining import Retrained, retrain
+from decoupling.signs import listed
 from decoupling.transitions._rates import allows_noise, check_rates, is_auto
 from decoupling.transitions.choice import choose_task, class_array, encode, given_labels
 from decoupling.transitions.estimate import estimated_prior, with_rates
@@ -264,7 +264,7 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         counts = np.ones(len(codes)) if weight is None else weight
         training = self._training(fit_params, weight)
         self._say("p(label | x)")
-        with needing_proba(training.estimator):
+        with needing_proba(training.estimator), naming_gaps(X):
             self.label_model_ = self._fit_label_model(training, X, codes, weight)
         self.label_proba_ = self.label_model_.proba
         self.prior_, support = self._transition_prior(codes, counts)
@@ -283,7 +283,6 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         self.label_conditional_proba_[certain] = np.eye(len(self.classes_))[known[certain]]
         self.transduction_ = self.classes_[self.label_conditional_proba_.argmax(axis=1)]
         warn_of_collapse(self.task_, self.class_proba_)
-        warn_of_confusion(self.task_, self.transitions_)
         warn_of_balance(self.task_, self._expected_shares(), self.label_conditional_proba_, counts)
         return self
 
@@ -310,9 +309,10 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         check_is_fitted(self)
         X = as_rows(X)
         validate_data(self, X, skip_check_array=True, reset=False)
-        if self.retrained_ is not None:
-            return self.retrained_.predict(X)
-        label_proba = self.label_model_.predict(X)
+        with naming_gaps(X):
+            if self.retrained_ is not None:
+                return self.retrained_.predict(X)
+            label_proba = self.label_model_.predict(X)
         return self.posterior_.predict(label_proba).class_proba
 
     def predict(self, X: Any) -> AnyArray:
@@ -324,9 +324,12 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         """Accuracy among the rows of y that are not unlabelled.
 
         A row with the value of ``unlabelled`` counts as unlabelled even where that is also the
-        name of the negative class.
+        name of the negative class. A label that is none of ``classes_`` is refused, since no
+        prediction could be right about it; make it None to leave these rows out.
         """
+        check_is_fitted(self)
         observed = read_labels(y, unlabelled=self.unlabelled)
+        encode_labels(given_labels(observed), self.classes_)  # refuses those that there are not
         rows = np.flatnonzero(observed.labelled)
         X = as_rows(X)
         check_consistent_length(X, observed.codes, sample_weight)
@@ -565,9 +568,13 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
             "constant_rate": self.task_.rate_tied,
             "calibrate": self.calibrate,
         }
+        seen = codes >= int(unlabelled)
         if isinstance(self.cv, str) and self.cv == "prefit":
             columns = self._prefit_columns()
-            return prefit_label_model(training.estimator, X, codes, weight, columns, **options)
+            model = prefit_label_model(training.estimator, X, codes, weight, columns, **options)
+            if not self.task_.clean:
+                warn_if_by_heart(model.raw, codes, seen)
+            return model
         if self.cv is None:
             everything = np.arange(len(codes))
             folds = [Fold(everything, everything)]
@@ -576,7 +583,7 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
             check_fold_weights(folds, weight)
         model = fit_label_model(training, X, codes, weight, folds, **options)
         if self.cv is None:
-            warn_if_by_heart(model.raw, codes, codes >= int(unlabelled))
+            warn_if_by_heart(model.raw, codes, seen)
         return model
 
     def _prefit_columns(self) -> IntArray:

@@ -38,6 +38,35 @@ def as_rows(X: Any) -> Any:
     return check_array(array, dtype=None, ensure_all_finite=False, allow_nd=True)
 
 
+@contextmanager
+def naming_gaps(X: Any) -> Iterator[None]:
+    """Say where NaN and infinity are in X if a classifier refuses them, which few do."""
+    try:
+        yield
+    except ValueError as error:
+        told = str(error)
+        where = _gaps(X) if "NaN" in told or "infinity" in told else ""
+        if not where:
+            raise
+        raise ValueError(f"{where} {told}") from error
+
+
+def _gaps(X: Any) -> str:
+    """Where there is no finite number in a table of numbers, in words."""
+    if issparse(X) or np.asarray(X).dtype.kind != "f" or np.ndim(X) != 2:
+        return ""
+    bad = ~np.isfinite(np.asarray(X))
+    if not bad.any():
+        return ""
+    row, column = (int(i) for i in np.argwhere(bad)[0])
+    names = list(getattr(X, "columns", range(bad.shape[1])))
+    return (
+        f"X: {bad.sum()} entries in {bad.any(axis=0).sum()} of its columns are not finite, the "
+        f"first at row {row}, column {names[column]!r}. Impute them, leave these rows out, or use "
+        "a classifier that takes gaps."
+    )
+
+
 def classifier_or_default(estimator: Any) -> Any:
     """The classifier that was passed, or logistic regression."""
     if estimator is not None:

@@ -15,6 +15,7 @@ from typing import Any, Final, Self
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
+from decoupling._text import UNLABELLED
 from decoupling._typing import AnyArray, IntArray
 from decoupling._validation import warn_user
 
@@ -142,6 +143,44 @@ def _survive(names: list[Hashable], make: Callable[[list[Hashable]], Any]) -> bo
     pairs = zip(cells, names, strict=True)
     # What pandas has for None is equal to nothing, except for the False that it makes of booleans.
     return all(cell is not False if name is None else cell == name for cell, name in pairs)
+
+
+def in_label_order(table: Any, labels: Sequence[Hashable]) -> Any:
+    """A table of p(s|x) with its columns in the order of the labels, which go by name.
+
+    What has no names of columns stays as it is, and so does a table whose names, or a prior whose
+    labels, are mere numbers of columns. Numbers may be written as text, and what is called
+    "unlabelled" is the label None.
+    """
+    names = _column_names(table)
+    if names is None:
+        return table
+    found, wanted = [_label_text(name) for name in names], [_label_text(s) for s in labels]
+    numbers = [str(k) for k in range(len(found))]
+    if set(found) != set(wanted) and (found == numbers or wanted == numbers):
+        return table
+    missing = [name for name in wanted if name not in found]
+    extra = [name for name in found if name not in wanted]
+    twice = sorted({name for name in found if found.count(name) > 1})
+    if missing or extra or twice:
+        wrong = {"missing": missing, "extra": extra, "there twice": twice}
+        told = [f"{what}: {', '.join(map(repr, few[:5]))}" for what, few in wrong.items() if few]
+        raise ValueError(
+            f"label_proba: its columns are not the labels of the prior ({'; '.join(told)}). Rename "
+            "them, or pass an array, whose columns are taken in the order of the labels."
+        )
+    order = [names[found.index(name)] for name in wanted]
+    return table.select(order) if hasattr(table, "select") else table[order]
+
+
+def _column_names(table: Any) -> list[Hashable] | None:
+    if hasattr(type(table), "column_names"):  # pyarrow, whose `columns` are the data
+        return list(table.column_names)
+    return list(table.columns) if hasattr(type(table), "columns") else None
+
+
+def _label_text(name: Hashable) -> str:
+    return UNLABELLED if name is None or name != name else str(name)
 
 
 def library_of(y: Any) -> Library:

@@ -217,6 +217,10 @@ class LabelModel:
     log_likelihood: float
     folds: Sequence[Fold]
 
+    def contradicted(self, codes: IntArray) -> BoolArray:
+        """Training rows whose own label, a column each, has the raw probability 0, (N,)."""
+        return np.asarray(self.raw[np.arange(len(codes)), codes] <= 0.0)
+
     def predict(self, X: Any) -> FloatArray:
         """p(s|x) of new rows, (N, S): the mean over the folds, calibrated."""
         return _finish(self.form.predict(X), self.calibration)
@@ -373,12 +377,22 @@ def prefit_form(
     return JointForm(ensemble)
 
 
+def agreement(proba: FloatArray, codes: IntArray, labelled: BoolArray) -> float:
+    """Share of the labelled rows whose label is the most probable one.
+
+    Whether there is a label at all is left aside if there are several: a rate of labelling says
+    nothing of which it is.
+    """
+    first = int(not labelled.all() and proba.shape[1] > 2)
+    return float((proba[:, first:].argmax(axis=1) + first == codes)[labelled].mean())
+
+
 def warn_if_by_heart(proba: FloatArray, codes: IntArray, labelled: BoolArray) -> None:
     """Warn when in-sample p(s|x) agrees with the labels implausibly well."""
-    agreement = float((proba.argmax(axis=1) == codes)[labelled].mean())
-    if agreement > _BY_HEART:
+    share = agreement(proba, codes, labelled)
+    if share > _BY_HEART:
         warn_user(
-            f"The classifier agrees with {agreement:.1%} of the labels that it was fitted on: it "
-            "may know them by heart, mistakes included, and p(label | x) then says nothing about "
-            "them. Predict out of fold instead: cv=5.",
+            f"The classifier agrees with {share:.1%} of the labels here. If it was fitted on "
+            "them, it may know them by heart, mistakes included, and p(label | x) then says "
+            "nothing about them. Predict out of fold instead: cv=5.",
         )

@@ -116,6 +116,7 @@ def test_exact_bound_is_the_tighter_one():
     assert ends["bound"] < ends["exact"]
 
 
+@pytest.mark.filterwarnings("ignore::decoupling.IdentifiabilityWarning")
 def test_constants_make_priors_comparable():
     # The prior that the data came from has the higher bound.
     problem = random_problem(4, n_rows=300)

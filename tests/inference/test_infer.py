@@ -62,6 +62,7 @@ def test_positive_unlabelled_is_elkan_and_noto(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.filterwarnings("ignore::decoupling.IdentifiabilityWarning")
 def test_no_information_leaves_the_prior(method):
     gamma = np.array([0.5, 1.0, 2.0]) if method != "bound" else np.full(3, 0.7)
     prior = TransitionPrior(np.tile([0.2, 0.3, 0.5], (3, 1)), np.inf)
@@ -396,6 +397,7 @@ def test_more_strength_than_the_evidence_can_move_is_knowledge():
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("optimiser", ["natural", "l-bfgs"])
+@pytest.mark.filterwarnings("ignore::decoupling.IdentifiabilityWarning")
 def test_warm_start_from_a_prior_with_other_zeros(method, optimiser):
     rng = np.random.default_rng(17)
     proba = rng.dirichlet([3.0, 1.0, 1.0], 8)
@@ -409,6 +411,7 @@ def test_warm_start_from_a_prior_with_other_zeros(method, optimiser):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::decoupling.IdentifiabilityWarning")
 def test_many_more_labels_than_classes_and_the_other_way_round():
     rng = np.random.default_rng(15)
     for n_classes, n_labels in [(2, 9), (9, 2), (1, 3), (3, 1)]:

@@ -50,6 +50,7 @@ def test_bound_never_falls(method, optimiser, evidence):
     optimiser=st.sampled_from(["natural", "natural", "l-bfgs"]),
     learn=st.booleans(),
 )
+@pytest.mark.filterwarnings("ignore::decoupling.IdentifiabilityWarning")
 def test_bound_never_falls_on_random_problems(
     seed, n_classes, n_labels, log_evidence, log_strength, log_mass, method, optimiser, learn
 ):

@@ -9,8 +9,10 @@ import pytest
 from problems import random_problem
 from scipy.stats import beta
 
-from decoupling import TransitionPrior, infer
+from decoupling import IdentifiabilityWarning, TransitionPrior, infer
 from decoupling.inference.expected_log import METHODS
+
+DRAWN = random_problem(1, n_rows=60)
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +113,7 @@ def test_bad_labels(posterior, labels, message):
         posterior.label_conditional(labels)
 
 
+@pytest.mark.filterwarnings("ignore::decoupling.IdentifiabilityWarning")
 def test_label_that_no_class_can_emit():
     posterior = infer([[1.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [2.0, 0.0]])
     with pytest.raises(ValueError, match=r"labels: 1 at row 1 is a label that no class can emit"):
@@ -134,6 +137,7 @@ def test_draws_have_the_moments_of_the_posterior(posterior):
     assert (transitions[:, 1] == posterior.transitions[1]).all()
 
 
+@pytest.mark.filterwarnings("ignore::decoupling.IdentifiabilityWarning")
 def test_draws_are_reproducible_and_never_nan(posterior):
     for seed in (3, np.random.RandomState(3), np.random.default_rng(3)):
         assert np.isfinite(posterior.draw(2, seed)[0]).all()
@@ -204,3 +208,83 @@ def test_t_is_no_surer_than_the_rows_behind_it():
     # The share of a class follows.
     wide, narrow = (np.subtract(*p.class_balance_interval()[::-1]) for p in (limited, posterior))
     assert (wide > narrow).all()
+
+
+# Diagnostics
+
+
+def test_all_is_well():
+    found = infer(DRAWN.label_proba, DRAWN.concentration).diagnostics
+    assert found.light == "green"
+    assert {reason.about for reason in found.reasons} == {
+        "convergence",
+        "identifiability",
+        "collapse",
+    }
+
+
+def about(posterior, name):
+    (reason,) = posterior.diagnostics.about(name)
+    return reason.light, reason.text
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_run_that_was_cut_short():
+    light, text = about(infer(DRAWN.label_proba, DRAWN.concentration, max_iter=2), "convergence")
+    assert light == "amber"
+    assert "had not converged after 2 iterations" in text
+
+
+def test_labels_that_do_not_tell_classes_apart():
+    for prior, message in [
+        ([[5.0, 5.0], [5.0, 5.0]], "The prior says the same of 0, 1"),
+        ([[50.0, 49.0], [49.0, 50.0]], "nearly the same labels"),
+        ([[5.0, 1.0], [1.0, 5.0], [3.0, 4.0]], "hardly tell the classes apart"),
+    ]:
+        with pytest.warns(IdentifiabilityWarning, match=message):
+            posterior = infer([[0.5, 0.5], [0.4, 0.6]], prior)
+        assert about(posterior, "identifiability")[0] == "amber"
+
+
+def test_classes_that_changed_places():
+    with pytest.warns(IdentifiabilityWarning, match="changed places"):
+        posterior = infer(
+            np.tile([0.02, 0.98], (200, 1)),
+            TransitionPrior([[0.51, 0.49], [0.5, 0.5]], [0.1, 1e4]),
+            class_prior=[1.0, 1e-3],
+        )
+    assert about(posterior, "identifiability")[0] == "red"
+
+
+def test_rows_that_nothing_moved():
+    posterior = infer(DRAWN.label_proba, DRAWN.concentration, evidence=1e-4)
+    light, text = about(posterior, "collapse")
+    assert light == "red"
+    assert "higher evidence" in text
+
+
+def test_labels_that_the_task_does_not_expect():
+    sure = TransitionPrior.semi_supervised(["a", "b"], labelled=0.05, strength=1000)
+    posterior = infer([[0.5, 0.25, 0.25], [0.5, 0.5, 0.0], [0.5, 0.0, 0.5]] * 50, sure)
+    light, text = about(posterior, "task")
+    assert light == "amber"
+    assert "of the rows are" in text
+    unsure = TransitionPrior.semi_supervised(["a", "b"], labelled=0.05, strength=2)
+    posterior = infer([[0.5, 0.25, 0.25], [0.5, 0.5, 0.0], [0.5, 0.0, 0.5]] * 50, unsure)
+    assert posterior.diagnostics.about("task") == ()
+
+
+def test_probabilities_that_know_the_labels_by_heart():
+    prior = TransitionPrior.noisy(["a", "b"], noise=0.3, strength=500)
+    posterior = infer([[1.0, 0.0], [0.0, 1.0]] * 50, prior)
+    light, text = about(posterior, "held out")
+    assert light == "amber"
+    assert "Predict out of fold" in text
+
+
+def test_new_rows_have_their_own_diagnostics():
+    posterior = infer(DRAWN.label_proba, DRAWN.concentration)
+    new = posterior.predict(DRAWN.label_proba[:3])
+    assert new.diagnostics.about("identifiability") == posterior.diagnostics.about(
+        "identifiability"
+    )

@@ -9,7 +9,7 @@ from flowers import fit, irises
 
 from decoupling import TransitionPrior
 from decoupling.report.facts import read_facts
-from decoupling.report.trust import stop_in_words, trust_of
+from decoupling.report.trust import trust_of
 
 
 def reasons(trust, light):
@@ -111,8 +111,3 @@ def test_warnings_are_passed_on_once(noisy):
     trust, said = trust_of(noisy, read_facts(noisy), ["one", "two", "one"])
     assert said == ["one", "two"]
     assert reasons(trust, "amber") == "2 warnings were given; see Diagnostics."
-
-
-@pytest.mark.parametrize("why", ["tolerance", "max_iter", "callback", "line search"])
-def test_every_end_has_words(why):
-    assert stop_in_words(why)

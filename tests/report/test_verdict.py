@@ -64,6 +64,7 @@ def test_complementary(complementary):
     assert text.startswith("None of the 150 rows has a label that names its class, and each has")
 
 
+@pytest.mark.filterwarnings("ignore::decoupling.IdentifiabilityWarning")
 def test_labels_that_only_hint():
     X, given, _ = irises()
     T = [[0.8, 0.2], [0.3, 0.7], [0.2, 0.8]]

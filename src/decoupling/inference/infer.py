@@ -13,6 +13,8 @@ from decoupling._validation import (
     check_evidence,
     warn_user,
 )
+from decoupling.dataframes import in_label_order
+from decoupling.diagnostics import IdentifiabilityWarning
 from decoupling.inference.blocks import AllRows, RowBlocks
 from decoupling.inference.class_prior import ClassPrior, as_class_prior
 from decoupling.inference.dirichlet import DirichletRows
@@ -64,7 +66,9 @@ def infer(
         p(label | x), rows sum to 1; unlabelled is a label too. Called S in the paper. All but an
         array may be larger than memory: a NumPy memmap, a ``.npy`` file, Parquet (a file or a
         folder, a column per label), blocks (n, S) that come one after the other, or an array or
-        dataframe of Dask. Files of a folder are read in the order of their names.
+        dataframe of Dask. Files of a folder are read in the order of their names. Columns of a
+        dataframe go by the names of the labels, "unlabelled" for None; those of anything else are
+        taken in the order of the labels.
     transitions : TransitionPrior or array-like (C, S)
         What is known of p(label | class); an array holds Dirichlet concentrations (A), with 0
         where a class never gets a label. A row whose strength is 1e8 times all the evidence is
@@ -116,6 +120,14 @@ def infer(
     -------
     Posterior
 
+    Warns
+    -----
+    IdentifiabilityWarning
+        If the prior says the same of two classes, classes seem to have changed places, or labels
+        hardly tell them apart.
+    ConvergenceWarning
+        If ``max_iter`` came first.
+
     Examples
     --------
     Positives are labelled one time in five (label 1), negatives never:
@@ -135,7 +147,7 @@ def infer(
     kappa_t = float(check_evidence("transition_evidence", transition_evidence))
     gamma = as_class_prior(class_prior).start(prior.classes)
     rows = open_rows(
-        label_proba,
+        in_label_order(label_proba, prior.labels),
         np.asarray((prior.mean > 0).any(axis=0)),
         len(prior.classes),
         as_evidence(evidence),
@@ -168,6 +180,9 @@ def infer(
     )
     if isinstance(class_prior, ClassPrior):
         _warn_of_collapse(posterior)
+    told_apart = posterior.identifiability
+    if told_apart.light != "green":
+        warn_user(told_apart.text, IdentifiabilityWarning)
     return posterior
 
 

@@ -23,6 +23,8 @@ from decoupling.inference.expected_log import make_method
 from decoupling.inference.method import CoordinateMethod, Method
 from decoupling.inference.rows import Rows
 from decoupling.inference.steps import Problem, State
+from decoupling.signs import convergence
+from decoupling.trust import Reason
 
 Callback = Callable[[int, Terms], Any]
 
@@ -80,6 +82,18 @@ class Trace:
     def converged(self) -> bool:
         """Whether it ended because an iteration raised the bound by less than the tolerance."""
         return self.stopped_because == "tolerance"
+
+    @property
+    def fall(self) -> float:
+        """By how much an iteration has lowered the bound at most: 0, but for rounding."""
+        return float(max(-np.diff(self.elbo).min(initial=0.0), 0.0))
+
+    @property
+    def convergence(self) -> Reason:
+        """Whether the ascent arrived, in words."""
+        return convergence(
+            self.n_iter, self.stopped_because, self.fall, float(np.abs(self.elbo).max())
+        )
 
 
 class Monitor:

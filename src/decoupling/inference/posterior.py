@@ -24,6 +24,7 @@ from decoupling._validation import (
     frozen,
     is_dask,
 )
+from decoupling.dataframes import in_label_order
 from decoupling.inference import dirichlet
 from decoupling.inference.blocks import AllRows, RowBlocks
 from decoupling.inference.checkpoint import Checkpoint, digest_of
@@ -39,6 +40,16 @@ from decoupling.inference.start import first_state, warm_state
 from decoupling.inference.steps import Problem, State
 from decoupling.inference.storage import in_blocks, is_mapped, write_rows
 from decoupling.inference.uncertainty import Reported, Uncertainty, uncertainty
+from decoupling.signs import (
+    AT_PRIOR,
+    collapse,
+    identifiability,
+    too_sure,
+    top_counts,
+    unexpected_labels,
+)
+from decoupling.transitions.tasks import custom
+from decoupling.trust import Diagnostics, Reason
 
 # Something to divide by.
 _TINY = 1e-12
@@ -46,6 +57,8 @@ _TINY = 1e-12
 _SETTLING = 200
 # Intervals of gamma reach at most so far, in ln gamma.
 _WIDEST = 300.0
+# What is beyond intervals of this level, a prior has as good as excluded.
+_NEARLY_ALL = 0.99
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,6 +267,78 @@ class Posterior:
         transitions = np.where(reported.known[:, None], reported.mean(), transitions)
         return _draw_dirichlet(np.asarray(self.class_concentration), n, rng), transitions
 
+    @cached_property
+    def diagnostics(self) -> Diagnostics:
+        """How far this can be trusted: a light, and its reasons.
+
+        It looks at the ascent, at whether labels tell the classes apart, at rows that are still
+        where the prior put them, and at whether the labels can have come about as the prior has it.
+
+        Examples
+        --------
+        Of the third row p(label | x) says nothing:
+
+        >>> from decoupling import TransitionPrior, infer
+        >>> prior = TransitionPrior.noisy(["cat", "dog"], noise=0.2, strength=100)
+        >>> posterior = infer([[0.78, 0.22], [0.21, 0.79], [0.5, 0.5]], prior)
+        >>> print(posterior.diagnostics.light)
+        amber
+        >>> posterior.diagnostics.about("collapse")[0].text[:52]
+        '33% of the rows are no further than where the prior '
+        """
+        lower, upper = self._prior_interval()
+        possible = self._transitions.possible_labels
+        seen = self._sample.share @ dirichlet.mean(self._sample.weight)  # (S,)
+        sureness = self._sample.share @ dirichlet.mean(self._sample.weight).max(axis=1)
+        labels = [name for name, can_be in zip(self.labels, possible, strict=True) if can_be]
+        reasons = [
+            self.trace.convergence,
+            self.identifiability,
+            collapse(self.classes, *self._where_rows_are()),
+            unexpected_labels(
+                labels, seen, lower[:, possible].min(axis=0), upper[:, possible].max(axis=0),
+                self._n_rows,
+            ),
+            too_sure(float(sureness), float(upper.max())),
+        ]  # fmt: skip
+        return Diagnostics(tuple(reason for reason in reasons if reason is not None))
+
+    @property
+    def identifiability(self) -> Reason:
+        """Whether labels tell the classes apart; one of the reasons in `diagnostics`."""
+        prior, mean = self._transition_prior, self._transition_prior.mean()
+        own = custom(mean > 0, self.classes, self.labels).own
+        # Names alone, which may be mere numbers, do not make a label the class's own: the prior
+        # has to say so, too. None is nobody's.
+        said = np.where([label is None for label in self.labels], 0.0, mean)
+        mine = said[np.arange(len(own)), own]
+        owns = (own >= 0) & (mine >= said[:, own].max(axis=0)) & (mine >= said.max(axis=1))
+        q = self._class_prior
+        gamma = q.mean if isinstance(q, KnownGamma) else q.share * q.prior.rate
+        told = np.column_stack([mean, prior.total, prior.known, gamma])
+        possible = prior.possible_labels
+        return identifiability(
+            self.classes, np.where(owns, own, -1), self.transitions[:, possible], told
+        )
+
+    def _where_rows_are(self) -> tuple[IntArray, float]:
+        """Rows of which each class is the most probable one, (C,); the share still at the prior."""
+        top, at_prior, first = np.zeros(len(self.classes), dtype=np.int64), 0.0, 0
+        prior = self.class_prior / self.class_prior.sum()
+        for block in in_blocks(self.class_concentration):
+            proba = dirichlet.mean(block)
+            top += top_counts(proba)
+            still = np.abs(proba - prior).max(axis=1) < AT_PRIOR
+            at_prior += float(self.row_counts[first : first + len(block)] @ still)
+            first += len(block)
+        return top, at_prior / self._n_rows
+
+    def _prior_interval(self) -> tuple[FloatArray, FloatArray]:
+        """Where the prior has T, each (C, S)."""
+        mean, sure = self._transition_prior.mean(), self._transition_prior.known[:, None]
+        lower, upper = _beta_interval(mean * self._prior_total()[:, None], _NEARLY_ALL)
+        return np.where(sure, mean, lower), np.where(sure, mean, upper)
+
     def predict(
         self,
         label_proba: ArrayLike,
@@ -280,7 +365,7 @@ class Posterior:
         """
         answer = solve(
             open_rows(
-                label_proba,
+                in_label_order(label_proba, self.labels),
                 self._transitions.possible_labels,
                 len(self.classes),
                 self.evidence if evidence is None else evidence,

@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from decoupling._typing import BoolArray, FloatArray
-from decoupling._validation import as_float, check_evidence, first_offence, is_dask
+from decoupling._validation import (
+    as_float,
+    check_evidence,
+    check_memory,
+    first_offence,
+    is_dask,
+)
 from decoupling.inference.blocks import AllRows, RowBlocks
 from decoupling.inference.distributed import ChunkBlocks, as_chunks
 from decoupling.inference.rows import Rows
@@ -39,6 +45,8 @@ def open_rows(
         weight = check_evidence("evidence", evidence, chunks.shape[0])
         count = _check_sample_weight(sample_weight, chunks.shape[0])
         return ChunkBlocks(chunks, labels, n_classes, weight, count, block_size)
+    if isinstance(label_proba, np.ndarray) and not isinstance(label_proba, np.memmap):
+        check_memory(len(label_proba), n_classes)
     proba = open_label_proba(label_proba, labels, scratch)
     weight = check_evidence("evidence", evidence, len(proba))
     count = _check_sample_weight(sample_weight, len(proba))

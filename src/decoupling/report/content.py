@@ -13,8 +13,8 @@ Probabilities and shares are from 0 to 1, and intervals hold 90%.
 ``numbers``       Key numbers: ``name``, ``value`` as text, ``note``.
 ``transitions``   ``classes``, ``labels``; ``mean``, ``lower``, ``upper`` and ``possible``, a list
                   per class, or None where there are more than 30 classes;
-                  ``own``, the column of each class's own label or None; ``worst``, the commonest
-                  wrong pairs with the rows that are expected of them.
+                  ``own``, the column of each class's own label or None; ``rows`` of each label;
+                  ``worst``, the commonest wrong pairs with the rows that are expected of them.
 ``classes``       Per class: shares ``expected``, ``among_labels``, ``estimated`` (``lower``,
                   ``upper``); of its labels ``labelled``, ``precision``, ``recall``.
 ``review``        Rows to look at: ``question``, ``score``, what the score is; ``rows``; ``total``,
@@ -37,8 +37,9 @@ from decoupling.report.facts import Facts, read_facts
 from decoupling.report.reproduce import reproduction_of
 from decoupling.report.review import review_of
 from decoupling.report.text import count, percent, plain
-from decoupling.report.trust import stop_in_words, trust_of
+from decoupling.report.trust import trust_of
 from decoupling.report.verdict import MENDED, SURE, finding_of, words_of
+from decoupling.signs import stop_in_words
 
 if TYPE_CHECKING:
     from decoupling.classifier import DecouplingClassifier
@@ -220,6 +221,7 @@ def _transitions(facts: Facts) -> dict[str, Any]:
         "classes": [plain(name) for name in facts.classes],
         "labels": [plain(name) for name in facts.labels],
         "own": [None if s < 0 else int(s) for s in facts.task.own],
+        "rows": facts.label_counts.tolist(),
         "possible": facts.task.mask.tolist() if whole else None,
         "mean": facts.transitions.tolist() if whole else None,
         "lower": facts.lower.tolist() if whole else None,
@@ -240,7 +242,7 @@ def _transitions(facts: Facts) -> dict[str, Any]:
 
 
 def _classes(facts: Facts) -> list[dict[str, Any]]:
-    rows = np.bincount(facts.codes, facts.weight, minlength=len(facts.labels))
+    rows = facts.label_counts
     n_owned = max(facts.counts_of(facts.owned), 1e-300)
     shares, T = facts.shares, facts.transitions
     table = []

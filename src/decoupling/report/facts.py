@@ -84,6 +84,11 @@ class Facts:
         return self.codes >= int(self.task.has_unlabelled)
 
     @property
+    def label_counts(self) -> FloatArray:
+        """Rows of each label, (S,)."""
+        return np.bincount(self.codes, self.weight, len(self.labels)).astype(np.float64)
+
+    @property
     def owned(self) -> BoolArray:
         """Rows whose label is that of a class, so that it can be right or wrong, (N,)."""
         return np.isin(self.codes, self.task.own[self.task.own >= 0])

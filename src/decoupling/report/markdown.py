@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from decoupling._text import visible
-from decoupling.report.text import count, interval, percent, short
+from decoupling.report.text import NO_DATA, count, interval, percent, short
 
 
 def report_markdown(content: dict[str, Any]) -> str:
@@ -95,7 +95,13 @@ def _transitions(content: dict[str, Any]) -> Iterator[str]:
 
 def _transition_table(T: dict[str, Any]) -> str:
     return _table(
-        ("class", *map(_name, T["labels"])),
+        (
+            "class",
+            *(
+                _name(label) + ("" if rows else f" ({NO_DATA})")
+                for label, rows in zip(T["labels"], T["rows"], strict=True)
+            ),
+        ),
         (
             (
                 _name(name),

@@ -101,7 +101,9 @@ def _template() -> Any:
         shade=_shade,
         verbatim=Markup,  # for the style and the script alone
     )
-    environment.globals.update(interval=text.interval, whole=text.whole_interval)
+    environment.globals.update(
+        interval=text.interval, whole=text.whole_interval, no_data=text.NO_DATA
+    )
     return environment.from_string(_asset("template.html"))
 
 

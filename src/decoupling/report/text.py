@@ -12,6 +12,8 @@ from decoupling._text import visible
 LETTERS: Final = 40
 # Letters of a name that is written out.
 LONGEST: Final = 200
+# What is said of a label that no row has: its column of T is the prior's word.
+NO_DATA: Final = "no data"
 # A list names this many, and counts the rest.
 SHOWN: Final = 5
 

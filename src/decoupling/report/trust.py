@@ -1,4 +1,4 @@
-"""How far an answer can be trusted: a light, and its reasons in words."""
+"""How far a classifier's answer can be trusted: a light, and its reasons in words."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from decoupling.diagnostics import warn_of_balance, warn_of_collapse, warn_of_confusion
+from decoupling.diagnostics import warn_of_balance
+from decoupling.label_model import agreement
 from decoupling.report.facts import Facts
 from decoupling.report.text import count, listed, percent
+from decoupling.signs import (
+    AT_PRIOR,
+    SINGULAR,
+    collapse,
+    confusion,
+    nobodys,
+    separation,
+    top_counts,
+)
+from decoupling.trust import Diagnostics, Reason
 
 if TYPE_CHECKING:
     from decoupling.classifier import DecouplingClassifier
 
-# From good to bad; the light is the worst of its reasons.
-LIGHTS: Final = ("green", "amber", "red")
-WORDS: Final = {
-    "green": "Looks sound",
-    "amber": "Use with care",
-    "red": "Do not rely on this yet",
-}
 # A class with fewer rows of its own label than this is hardly known.
 ENOUGH: Final = 30
-# A row is where the prior put it if no class is further from it than this.
-_AT_PRIOR: Final = 0.02
-# Shares of such rows that are worth a word, and that are a failure.
-_SOME, _MOST = 0.1, 0.5
-# Below this singular value labels hardly tell classes apart.
-_SINGULAR: Final = 0.1
-
-Reason = tuple[str, str]
+# What the posterior knows best itself.
+_OF_POSTERIOR: Final = ("task", "held out")
+# From this share on, labels that the classifier holds for impossible cast doubt on it.
+_MANY: Final = 0.01
 
 
 def trust_of(
@@ -53,29 +53,33 @@ def trust_of(
     wording : callable
         Applied to reasons, and to warnings that are found again.
     """
-    confused = _warned(warn_of_confusion, facts.task, facts.transitions)
-    collapsed = _warned(warn_of_collapse, facts.task, facts.class_proba)
+    confused = confusion(facts.classes, facts.task.own, facts.transitions)
+    top = top_counts(facts.class_proba)
+    collapsed = nobodys(facts.classes, top)
     unbalanced = _warned(
         warn_of_balance, facts.task, facts.expected, facts.conditional, facts.weight
     )
-    found = [wording(text) for text in (*confused, *collapsed, *unbalanced)]
-    reasons = [
-        _convergence(facts),
-        _identifiability(clf, facts, confused),
-        _collapse(facts, collapsed),
-        _support(facts),
-        _held_out(clf, facts),
-        *(("amber", text) for text in unbalanced),
-        *_other(said, found),
-    ]
-    light = max((level for level, _ in reasons), key=LIGHTS.index)
-    reasons.sort(key=lambda reason: -LIGHTS.index(reason[0]))  # stable: the worst first
-    trust = {
-        "light": light,
-        "words": WORDS[light],
-        "reasons": [{"light": level, "text": wording(text)} for level, text in reasons],
+    again = [confused.text if confused else None, collapsed, *unbalanced]
+    found = [wording(text) for text in again if text is not None]
+    trust = Diagnostics(
+        (
+            facts.trace.convergence,
+            confused or _identifiability(clf, facts),
+            collapse(facts.classes, top, _share_at_prior(facts)),
+            _support(facts),
+            _held_out(clf, facts),
+            *(r for r in clf.posterior_.diagnostics.reasons if r.about in _OF_POSTERIOR),
+            *_contradicted(clf, facts),
+            *(Reason("amber", "balance", text) for text in unbalanced),
+            *_other(said, found),
+        )
+    )
+    light = {
+        "light": trust.light,
+        "words": trust.words,
+        "reasons": [{"light": each.light, "text": wording(each.text)} for each in trust.reasons],
     }
-    return trust, list(dict.fromkeys([*said, *found]))
+    return light, list(dict.fromkeys([*said, *found]))
 
 
 def _warned(check: Callable[..., None], *arguments: Any) -> list[str]:
@@ -86,29 +90,7 @@ def _warned(check: Callable[..., None], *arguments: Any) -> list[str]:
     return [str(warning.message) for warning in caught]
 
 
-def _convergence(facts: Facts) -> Reason:
-    trace = facts.trace
-    if trace.converged:
-        return "green", f"The inference converged, in {count(trace.n_iter)} iterations."
-    return "amber", (
-        f"The inference had not converged after {count(trace.n_iter)} iterations: "
-        f"{stop_in_words(trace.stopped_because)}."
-    )
-
-
-def stop_in_words(stopped_because: str) -> str:
-    """Why the inference ended."""
-    return {
-        "tolerance": "an iteration raised the bound by less than the tolerance",
-        "max_iter": "the limit of iterations was reached",
-        "callback": "it was told to stop",
-        "line search": "no higher point was found",
-    }[stopped_because]
-
-
-def _identifiability(clf: DecouplingClassifier, facts: Facts, confused: Sequence[str]) -> Reason:
-    if confused:
-        return ("red" if "changed places" in confused[0] else "amber"), confused[0]
+def _identifiability(clf: DecouplingClassifier, facts: Facts) -> Reason:
     if facts.kind == "one-sided":
         never = [facts.classes[c] for c in np.flatnonzero(facts.task.own < 0)]
         text = (
@@ -116,61 +98,88 @@ def _identifiability(clf: DecouplingClassifier, facts: Facts, confused: Sequence
             "classes are labelled, and twice as many labelled half as often would look the same."
         )
         if clf.labelled is not None or not isinstance(clf.task, str):
-            return "green", f"{text} That rate was given."
-        return "amber", f"{text} That rate is estimated from the rows that look surest."
-    if not facts.names_classes:
-        singular = np.linalg.svd(facts.transitions, compute_uv=False)[len(facts.classes) - 1 :]
-        if not singular.size or singular[0] < _SINGULAR:
-            return "amber", "Labels hardly tell the classes apart: the prior does most of it."
-        return "green", "No label names a class outright, but together they tell the classes apart."
-    return "green", "Every class has a label of its own, most frequent in that class."
-
-
-def _collapse(facts: Facts, collapsed: Sequence[str]) -> Reason:
-    if collapsed:
-        return "red", collapsed[0]
-    distance = np.abs(facts.class_proba - facts.prior_mean).max(axis=1)
-    share = facts.counts_of(distance < _AT_PRIOR) / facts.weight.sum()
-    if share > _SOME:
-        return ("red" if share > _MOST else "amber"), (
-            f"{percent(share)} of the rows are no further than where the prior put them: "
-            "p(label | x) says nothing about these."
+            return Reason("green", "identifiability", f"{text} That rate was given.")
+        return Reason(
+            "amber",
+            "identifiability",
+            f"{text} That rate is estimated from the rows that look surest.",
         )
-    return "green", "Every class is found in some rows, and rows differ from the prior."
+    if not facts.names_classes:
+        if separation(facts.transitions) < SINGULAR:
+            text = "Labels hardly tell the classes apart: the prior does most of it."
+            return Reason("amber", "identifiability", text)
+        text = "No label names a class outright, but together they tell the classes apart."
+        return Reason("green", "identifiability", text)
+    text = "Every class has a label of its own, most frequent in that class."
+    return Reason("green", "identifiability", text)
+
+
+def _share_at_prior(facts: Facts) -> float:
+    distance = np.abs(facts.class_proba - facts.prior_mean).max(axis=1)
+    return facts.counts_of(distance < AT_PRIOR) / float(facts.weight.sum())
 
 
 def _support(facts: Facts) -> Reason:
-    rows = np.bincount(facts.codes, facts.weight, minlength=len(facts.labels))
+    rows = facts.label_counts
     columns = facts.task.own[facts.task.own >= 0]
     if not columns.size:  # labels that say what rows are not
         columns = np.arange(int(facts.task.has_unlabelled), len(facts.labels))
+    none = [facts.labels[s] for s in columns if rows[s] == 0]
+    if none:
+        return Reason(
+            "amber",
+            "support",
+            f"No row carries the label {listed(none)}: there are no data, and what is said of it "
+            "is the prior's word.",
+        )
     few = [facts.labels[s] for s in columns if rows[s] < ENOUGH]
     if few:
-        return "amber", (
+        return Reason(
+            "amber",
+            "support",
             f"Fewer than {ENOUGH} rows carry the label {listed(few)}: what is said of it is little "
-            "more than a guess."
+            "more than a guess.",
         )
-    return "green", f"Every label is carried by {count(rows[columns].min())} rows or more."
+    least = count(rows[columns].min())
+    return Reason("green", "support", f"Every label is carried by {least} rows or more.")
 
 
 def _held_out(clf: DecouplingClassifier, facts: Facts) -> Reason:
     if clf.cv is None:
-        agreement = (clf.label_model_.raw.argmax(axis=1) == facts.codes)[facts.labelled].mean()
-        return "red", (
+        share = agreement(clf.label_model_.raw, facts.codes, facts.labelled)
+        return Reason(
+            "red",
+            "held out",
             "p(label | x) was predicted for the very rows that the classifier was fitted on, and "
-            f"agrees with {percent(agreement)} of their labels: mistakes may be learnt by heart. "
-            "Use cv=5."
+            f"agrees with {percent(share)} of their labels: mistakes may be learnt by heart. "
+            "Use cv=5.",
         )
     if isinstance(clf.cv, str):
-        return "amber", (
+        return Reason(
+            "amber",
+            "held out",
             "The classifier was fitted elsewhere: if it saw the labels of these rows, it may know "
-            "their mistakes by heart."
+            "their mistakes by heart.",
         )
-    return "green", "p(label | x) of every row comes from a classifier that never saw its label."
+    text = "p(label | x) of every row comes from a classifier that never saw its label."
+    return Reason("green", "held out", text)
+
+
+def _contradicted(clf: DecouplingClassifier, facts: Facts) -> Iterator[Reason]:
+    """Labels to which the classifier gave the probability 0."""
+    n_rows = facts.counts_of(clf.label_model_.contradicted(facts.codes))
+    if n_rows:
+        share = n_rows / float(facts.weight.sum())
+        yield Reason(
+            "amber" if share > _MANY else "green",
+            "label model",
+            f"p(label | x) is 0 for the labels that {count(n_rows)} rows have, which was taken as "
+            "next to nothing: the classifier is surer than it can be.",
+        )
 
 
 def _other(said: Sequence[str], found: Sequence[str]) -> Iterator[Reason]:
     others = [text for text in dict.fromkeys(said) if text not in found]
     if others:
         what = "A warning was" if len(others) == 1 else f"{len(others)} warnings were"
-        yield "amber", f"{what} given; see Diagnostics."
+        yield Reason("amber", "warnings", f"{what} given; see Diagnostics.")

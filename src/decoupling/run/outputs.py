@@ -17,6 +17,7 @@ from decoupling.tables.features import Feature, feature_array
 from decoupling.tables.problem import proba_array
 from decoupling.tables.reading import Table, TableError
 from decoupling.tables.writing import write_csv, write_parquet
+from decoupling.transitions.choice import encode, given_labels
 
 
 def probability_columns(solved: Solved) -> dict[str, Any]:
@@ -64,6 +65,7 @@ def _p_columns(classes: AnyArray, proba: FloatArray) -> dict[str, FloatArray]:
 def transition_columns(clf: DecouplingClassifier, level: float = 0.9) -> dict[str, Any]:
     """T = p(label | class) with its intervals, an entry per row."""
     lower, upper = clf.transition_interval(level)
+    rows = np.bincount(encode(clf.task_, given_labels(clf.observed_)), minlength=len(clf.labels_))
     pairs = [(c, s) for c in range(len(clf.classes_)) for s in range(len(clf.labels_))]
     at = tuple(np.array(pairs).T)
     return {
@@ -72,6 +74,7 @@ def transition_columns(clf: DecouplingClassifier, level: float = 0.9) -> dict[st
         "probability": clf.transitions_[at].round(6),
         f"lower_{level:.0%}": lower[at].round(6),
         f"upper_{level:.0%}": upper[at].round(6),
+        "label_rows": rows[at[1]],  # 0: no data, the prior's word alone
     }
 
 
