@@ -131,8 +131,8 @@ def separation(transitions: FloatArray) -> float:
 
     Examples
     --------
-    >>> separation(np.array([[0.95, 0.05, 0.0], [0.95, 0.0, 0.05]])).round(6)
-    np.float64(1.0)
+    >>> round(separation(np.array([[0.95, 0.05, 0.0], [0.95, 0.0, 0.05]])), 6)
+    1.0
     >>> separation(np.array([[0.95, 0.05], [0.94, 0.06]])) < 0.1
     True
     """
