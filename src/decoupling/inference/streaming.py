@@ -69,10 +69,10 @@ class StreamingInference:
     >>> stream = StreamingInference(TransitionPrior.noisy(["cat", "dog"], noise=0.2, strength=20))
     >>> for _ in range(10):
     ...     classes = rng.dirichlet([0.1, 0.1], 200)
-    ...     _ = stream.partial_fit(classes @ [[0.9, 0.1], [0.3, 0.7]])
+    ...     _ = stream.partial_fit(classes @ [[0.9, 0.1], [0.2, 0.8]])
     >>> stream.posterior_.transitions.round(1)
     array([[0.9, 0.1],
-           [0.3, 0.7]])
+           [0.2, 0.8]])
     """
 
     def __init__(
