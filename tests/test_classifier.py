@@ -936,7 +936,7 @@ def test_bad_folds(cv, message):
 
 def test_knowing_the_labels_by_heart():
     tree = DecisionTreeClassifier(random_state=0)
-    with pytest.warns(UserWarning, match="agrees with 100.0% of the labels .* cv=5"):
+    with pytest.warns(UserWarning, match=r"agrees with 100\.0% of the labels .* cv=5"):
         clf = make(tree, cv=None, task="semi-supervised").fit(X, SOME)
     check_probabilities(clf)
     given = np.where(HIDDEN, None, np.where(np.arange(84) % 5, WORDS, "ant"))
@@ -948,7 +948,8 @@ def test_a_fitted_classifier(with_unlabelled):
     given = np.where(HIDDEN, "?", WORDS)
     rows = np.full(len(X), True) if with_unlabelled else ~HIDDEN
     fitted = GaussianNB().fit(X[rows], given[rows])
-    clf = make(fitted, cv="prefit", unlabelled="?").fit(X, given)
+    with pytest.warns(UserWarning, match=r"agrees with 100\.0% of the labels here"):
+        clf = make(fitted, cv="prefit", unlabelled="?").fit(X, given)
     check_probabilities(clf)
     assert clf.retrained_ is None
     assert np.mean(clf.predict(X) == WORDS) > 0.9

@@ -254,8 +254,11 @@ def test_what_cannot_be_read(tmp_path):
     with pytest.raises(ValueError, match="block 0 has 3 columns, transitions has 4 labels"):
         infer(iter([np.full((2, 3), 1 / 3)]), DRAWN.concentration)
     table = pa.table({"a": [0.5], "b": ["x"]})
-    with pytest.raises(ValueError, match=r"2 columns, of which \['b'\] are not numbers; 4 columns"):
+    with pytest.raises(ValueError, match="its columns are not the labels"):
         infer(table, DRAWN.concentration)
+    parquet.write_table(table, tmp_path / "table.parquet")
+    with pytest.raises(ValueError, match=r"2 columns, of which \['b'\] are not numbers; 4 columns"):
+        infer(tmp_path / "table.parquet", DRAWN.concentration)
     with pytest.raises(ValueError, match="needs all rows in memory"):
         infer(iter([DRAWN.label_proba]), DRAWN.concentration, optimiser="l-bfgs")
     for name, rows, message in [
