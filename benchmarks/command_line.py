@@ -74,7 +74,7 @@ def main() -> None:
         progress("writing a table")
         write_table(table, chosen.rows)
         progress("reading it")
-        read = seconds(lambda: found.update(problem=read_problem(table, settings)[1]))
+        read = seconds(lambda: found.update(problem=read_problem(table, settings, Path(folder))[1]))
         progress("fitting and inferring")
         with mock.patch.object(cross_fitting, "_fit", timed):
             solving = seconds(lambda: found.update(solved=solve(found["problem"], settings)))
