@@ -8,7 +8,7 @@ import numpy as np
 
 from decoupling._typing import AnyArray, FloatArray
 from decoupling._validation import warn_user
-from decoupling.signs import SHOWN, listed, nobodys, top_counts
+from decoupling.signs import first_few, listed, nobodys, top_counts
 from decoupling.transitions.tasks import Task
 
 # The share of a class may be off by so much before a warning is due.
@@ -34,10 +34,9 @@ def warn_of_few(task: Task, support: FloatArray, rows: AnyArray) -> None:
         if estimated and n < _ENOUGH
     ]
     if few and rows[int(task.has_unlabelled) :].max() >= _ENOUGH:
-        more = f" and {len(few) - SHOWN} more" if len(few) > SHOWN else ""
         warn_user(
             f"p(label | class) is estimated from fewer than {_ENOUGH} rows for "
-            f"{', '.join(few[:SHOWN])}{more}: take it as a guess. If the rates are known pass "
+            f"{first_few(few)}: take it as a guess. If the rates are known pass "
             "labelled= and noise=, or a TransitionPrior as task.",
         )
 

@@ -22,7 +22,7 @@ _SLACK, _ERRORS = 0.01, 3.0
 # A bound that falls by less than this share of its size has been rounded.
 _ROUNDING: Final = 1e-9
 # A message lists this many names, and counts the rest.
-SHOWN: Final = 5
+_SHOWN: Final = 5
 
 
 def convergence(n_iter: int, stopped_because: str, fall: float, size: float) -> Reason:
@@ -221,5 +221,10 @@ def too_sure(sureness: float, most: float) -> Reason | None:
 
 def listed(names: Sequence[Hashable]) -> str:
     """The first few names, and how many more there are."""
-    rest = len(names) - SHOWN
-    return ", ".join(map(repr, names[:SHOWN])) + (f" and {rest} more" if rest > 0 else "")
+    return first_few([repr(name) for name in names])
+
+
+def first_few(texts: Sequence[str]) -> str:
+    """The first few texts, and how many more there are."""
+    rest = len(texts) - _SHOWN
+    return ", ".join(texts[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")

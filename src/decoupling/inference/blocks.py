@@ -172,14 +172,10 @@ class RowBlocks:
     def update(
         self, function: Callable[[Rows], Result], merge: Callable[[Result, Result], Result]
     ) -> Result:
-        """Merged results of a function that may change what is inferred of its rows."""
+        """Merged results of a function, which may change its rows: they are where they stay."""
         return reduce(merge, self.each(function))
 
-    def query(
-        self, function: Callable[[Rows], Result], merge: Callable[[Result, Result], Result]
-    ) -> Result:
-        """Merged results of a function that leaves its rows as they are."""
-        return reduce(merge, self.each(function))
+    query = update
 
     @property
     def n_rows(self) -> int:

@@ -8,7 +8,7 @@ own rounds, without waiting for the others, and ends with the same bits.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -110,10 +110,9 @@ class Checkpoint:
 
     def save(self, number: int, done: Round) -> None:
         """Keep a round; it is there whole or not at all."""
-        terms = done.terms
         arrays: dict[str, Any] = {
             "leap": done.leap,
-            "terms": [terms.likelihood, terms.prior, terms.entropy, terms.constant],
+            "terms": astuple(done.terms),
             "transitions": done.transitions,
             "move": done.move,
         }

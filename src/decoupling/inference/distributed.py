@@ -1,4 +1,4 @@
-"""The same steps on Dask: a block of rows is a chunk, wherever the chunk lies.
+"""The same steps on Dask: rows come in chunks, wherever these lie, and each chunk in blocks.
 
 What is given of a chunk stays where it was computed, beside what is inferred of it; a step sends T
 and gamma there, and brings a sum of (C, S) statistics back, which is merged in the order of the
@@ -148,12 +148,7 @@ class ChunkBlocks:
         """Merged results of a function that may change what is inferred of its rows."""
         from dask import compute, delayed, persist
 
-        # One node holds the function with its T, and not every task a copy.
-        shared = delayed(_Shared(function, merge, self.block_size), pure=False)
-        updated = [
-            delayed(_updated, pure=False)(shared, given, inferred)
-            for given, inferred in zip(self._given, self._inferred, strict=True)
-        ]
+        updated = self._each(_updated, function, merge)
         results = [delayed(_result, pure=False)(inferred) for inferred in updated]
         kept = persist(*updated, *results)
         self._inferred = list(kept[: len(updated)])
@@ -164,15 +159,24 @@ class ChunkBlocks:
         self, function: Callable[[Rows], Result], merge: Callable[[Result, Result], Result]
     ) -> Result:
         """Merged results of a function that leaves its rows as they are."""
-        from dask import compute, delayed
+        from dask import compute
 
-        shared = delayed(_Shared(function, merge, self.block_size), pure=False)
-        results = [
-            delayed(_queried, pure=False)(shared, given, inferred)
-            for given, inferred in zip(self._given, self._inferred, strict=True)
-        ]
-        found: list[Result] = list(compute(*results))
+        found: list[Result] = list(compute(*self._each(_queried, function, merge)))
         return reduce(merge, found)
+
+    def _each(
+        self,
+        task: Callable[..., Any],
+        function: Callable[[Rows], Result],
+        merge: Callable[[Result, Result], Result],
+    ) -> list[Delayed]:
+        """A task for every chunk."""
+        from dask import delayed
+
+        # One node holds the function with its T, and not every task a copy.
+        shared = delayed(_Shared(function, merge, self.block_size), pure=False)
+        chunks = zip(self._given, self._inferred, strict=True)
+        return [delayed(task, pure=False)(shared, *chunk) for chunk in chunks]
 
     def start_from(self, class_concentration: Any) -> None:
         """Put the rows where another run has left them, (N, C)."""

@@ -22,7 +22,8 @@ from decoupling.inference.expected_log import METHODS
 from decoupling.inference.optimise import OPTIMISERS, Callback
 from decoupling.inference.posterior import Posterior, solve
 from decoupling.inference.sources import open_rows
-from decoupling.inference.storage import in_blocks, is_mapped
+from decoupling.inference.storage import is_mapped
+from decoupling.signs import listed
 from decoupling.transitions.prior import TransitionPrior
 
 # Held-out likelihood of the labels grows with the evidence and has flattened by here.
@@ -190,13 +191,11 @@ def _warn_of_collapse(posterior: Posterior) -> None:
     """Warn of a class that is nobody's most probable one, as an unequal gamma may make it."""
     if np.ptp(posterior.class_prior) <= 1e-6 * posterior.class_prior.max():
         return
-    top = np.zeros(len(posterior.classes), dtype=int)
-    for block in in_blocks(posterior.class_concentration):
-        top += np.bincount(block.argmax(axis=1), minlength=len(top))
+    top, _ = posterior._where_rows_are()
     if not top.all():
         nobody = [posterior.classes[c] for c in np.flatnonzero(top == 0)]
         warn_user(
-            f"No row has {', '.join(map(repr, nobody[:5]))} as its most probable class "
+            f"No row has {listed(nobody)} as its most probable class "
             f"({len(nobody)} such classes): with an unequal class_prior and little evidence "
             "rows may all end in the largest class. Leave class_prior out, or raise evidence."
         )

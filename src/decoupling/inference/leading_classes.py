@@ -23,7 +23,13 @@ import numpy as np
 
 from decoupling._typing import FloatArray, IntArray
 from decoupling.inference import dirichlet
-from decoupling.inference.response import RowSample, root_of_slope
+from decoupling.inference.response import (
+    RowSample,
+    expected_counts,
+    relative_transitions,
+    relative_weights,
+    root_of_slope,
+)
 
 # Classes of a row that respond to T, and labels of a class that they respond to.
 _CLASSES: Final = 16
@@ -86,8 +92,7 @@ class LeadingClasses:
     @classmethod
     def of(cls, sample: RowSample, log_transitions: FloatArray) -> LeadingClasses:
         """Rows at their fixed points under the bound; ``log_transitions`` is E[ln T], (C, S')."""
-        # Only ratios within a label matter, and the largest must not be rounded to nothing.
-        emits = np.exp(log_transitions - log_transitions.max(axis=0))
+        emits = relative_transitions(log_transitions)
         size = min(_CLASSES, len(emits))
         parts = [_lead(sample, emits, size, rows) for rows in _chunks(sample, emits, size)]
         return cls(sample, emits, *(np.concatenate(part) for part in zip(*parts, strict=True)))
@@ -159,18 +164,11 @@ def _lead(
 ) -> tuple[IntArray, FloatArray, FloatArray, FloatArray, FloatArray]:
     """Leading classes of some rows, and the other fields of `LeadingClasses` after them."""
     concentration, weight = sample.concentration[rows], sample.weight[rows]
-    logs = dirichlet.expected_log(concentration)
-    # Relative to the largest of the row, so that nothing that counts is rounded to nothing.
-    relative = np.exp(logs - logs.max(axis=1, keepdims=True))  # (n, C)
-    mixture = relative @ emits  # (n, S')
-    ratio = np.divide(weight, mixture, out=np.zeros_like(weight), where=mixture > 0)
+    relative, ratio = relative_weights(concentration, weight, emits)
     counts = relative * (ratio @ emits.T)
     classes = np.argpartition(-counts, size - 1, axis=1)[:, :size]
     relative = np.take_along_axis(relative, classes, axis=1)
-    own = relative[:, :, None] * emits[classes] * ratio[:, None, :]  # (n, k, S')
-    posterior = np.divide(own, weight[:, None, :], out=np.zeros_like(own), where=own > 0)
-    counts_by_logs = own.sum(axis=2)[:, :, None] * np.eye(size)  # M_A, (n, k, k)
-    counts_by_logs -= own @ np.swapaxes(posterior, 1, 2)
+    _, _, counts_by_logs = expected_counts(relative, emits[classes], ratio, weight)  # M_A
     total = concentration.sum(axis=1)
     leading = np.take_along_axis(concentration, classes, axis=1)
     root = root_of_slope(leading, total, counts_by_logs)

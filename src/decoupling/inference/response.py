@@ -101,9 +101,38 @@ def respond(sample: RowSample, log_transitions: FloatArray) -> Response:
 
     Rows are to stand at their fixed points under the bound.
     """
-    # Only ratios within a label matter, and the largest must not be rounded to nothing.
-    emits = np.exp(log_transitions - log_transitions.max(axis=0))
+    emits = relative_transitions(log_transitions)
     return reduce(add, (_respond(sample, emits, rows) for rows in _chunks(sample, emits)))
+
+
+def relative_transitions(log_transitions: FloatArray) -> FloatArray:
+    """exp(E[ln T]), (C, S): only ratios within a label matter, and the largest is kept at 1."""
+    return np.asarray(np.exp(log_transitions - log_transitions.max(axis=0)))
+
+
+def relative_weights(
+    concentration: FloatArray, weight: FloatArray, emits: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """exp(E[ln Y]), (n, C), up to a factor for each row, and weights over mixtures, (n, S)."""
+    logs = dirichlet.expected_log(concentration)
+    # Relative to the largest of the row, so that nothing that counts is rounded to nothing.
+    relative = np.exp(logs - logs.max(axis=1, keepdims=True))
+    mixture = relative @ emits
+    return relative, np.divide(weight, mixture, out=np.zeros_like(weight), where=mixture > 0)
+
+
+def expected_counts(
+    relative: FloatArray, emits: FloatArray, ratio: FloatArray, weight: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Expected counts of k classes, (n, k, S), their shares of each label, and M, (n, k, k).
+
+    ``relative`` is (n, k), ``emits`` (k, S) for all rows or (n, k, S).
+    """
+    own = relative[:, :, None] * emits * ratio[:, None, :]
+    posterior = np.divide(own, weight[:, None, :], out=np.zeros_like(own), where=own > 0)
+    by_logs = own.sum(axis=2)[:, :, None] * np.eye(own.shape[1])
+    by_logs -= own @ np.swapaxes(posterior, 1, 2)
+    return own, posterior, by_logs
 
 
 def _chunks(sample: RowSample, emits: FloatArray) -> Iterator[slice]:
@@ -116,16 +145,8 @@ def _respond(sample: RowSample, emits: FloatArray, rows: slice) -> Response:
         sample.concentration[rows], sample.weight[rows], sample.share[rows],
     )  # fmt: skip
     n_rows, n_classes = concentration.shape
-    logs = dirichlet.expected_log(concentration)
-    # Relative to the largest of the row, so that nothing that counts is rounded to nothing.
-    classes = np.exp(logs - logs.max(axis=1, keepdims=True))  # (n, C)
-    mixture = classes @ emits  # (n, S)
-    ratio = np.divide(weight, mixture, out=np.zeros_like(weight), where=mixture > 0)
-    own = classes[:, :, None] * emits * ratio[:, None, :]  # (n, C, S): expected counts
-    posterior = np.divide(own, weight[:, None, :], out=np.zeros_like(own), where=own > 0)
-    counts_by_logs = own.sum(axis=2)[:, :, None] * np.eye(n_classes) - own @ np.swapaxes(
-        posterior, 1, 2
-    )
+    classes, ratio = relative_weights(concentration, weight, emits)  # (n, C), (n, S)
+    own, posterior, counts_by_logs = expected_counts(classes, emits, ratio, weight)
     # D: a label's counts of one class rise with its own ln T, and fall with those of the others.
     by_transitions = -own[:, :, None, :] * posterior[:, None, :, :]  # (n, C, C, S)
     diagonal = np.arange(n_classes)
