@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from decoupling._text import RATES
 from decoupling._typing import AnyArray, FloatArray
 from decoupling._validation import warn_user
 from decoupling.signs import first_few, listed, nobodys, top_counts
@@ -18,7 +19,23 @@ _ENOUGH: Final = 30
 
 
 class IdentifiabilityWarning(UserWarning):
-    """The labels hardly tell the classes apart, or classes may have changed places."""
+    """The labels hardly tell the classes apart, or classes may have changed places.
+
+    Examples
+    --------
+    A prior that says the same of two classes leaves it to chance which of them is which. To have
+    the inference end there instead, make an error of the warning:
+
+    >>> import warnings
+    >>> from decoupling import IdentifiabilityWarning, TransitionPrior, infer
+    >>> prior = TransitionPrior([[0.5, 0.5], [0.5, 0.5]], 10, classes=["cat", "dog"])
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", IdentifiabilityWarning)
+    ...     infer([[0.6, 0.4]], prior)
+    Traceback (most recent call last):
+        ...
+    decoupling.diagnostics.IdentifiabilityWarning: The prior says the same of 'cat', 'dog': ...
+    """
 
 
 def warn_of_few(task: Task, support: FloatArray, rows: AnyArray) -> None:
@@ -37,7 +54,7 @@ def warn_of_few(task: Task, support: FloatArray, rows: AnyArray) -> None:
         warn_user(
             f"p(label | class) is estimated from fewer than {_ENOUGH} rows for "
             f"{first_few(few)}: take it as a guess. If the rates are known pass "
-            "labelled= and noise=, or a TransitionPrior as task.",
+            f"labelled= and noise=, or a TransitionPrior as task {RATES}.",
         )
 
 
@@ -75,5 +92,5 @@ def warn_of_balance(
         warn_user(
             f"Class {task.classes[worst]!r} is expected in {expected[worst]:.1%} of the "
             f"rows, and found in {found[worst]:.1%}: p(labelled | class) may be off. If it is "
-            "known pass it as labelled=.",
+            f"known pass it as labelled= {RATES}.",
         )

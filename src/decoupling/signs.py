@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from decoupling._text import COLLAPSE, CONVERGENCE, OUT_OF_FOLD, RATES, TOLD_APART
 from decoupling._typing import FloatArray, IntArray
 from decoupling.trust import Reason
 
@@ -41,7 +42,7 @@ def convergence(n_iter: int, stopped_because: str, fall: float, size: float) -> 
         "amber",
         "convergence",
         f"The inference had not converged after {n_iter:,} iterations: "
-        f"{stop_in_words(stopped_because)}.",
+        f"{stop_in_words(stopped_because)} {CONVERGENCE}.",
     )
 
 
@@ -69,7 +70,8 @@ def confusion(classes: Sequence[Hashable], own: IntArray, transitions: ArrayLike
             "red",
             "identifiability",
             f"The label of {listed(names)} is more frequent in another class than in its own: "
-            "classes may have changed places. Give rates, or a TransitionPrior that is surer.",
+            "classes may have changed places. Give rates, or a TransitionPrior that is surer "
+            f"{TOLD_APART}.",
         )
     given = mine[owners] / np.maximum(mine[owners].sum(axis=1, keepdims=True), 1e-300)
     if len(owners) > 1 and np.linalg.svd(given, compute_uv=False)[-1] < SINGULAR:
@@ -77,7 +79,7 @@ def confusion(classes: Sequence[Hashable], own: IntArray, transitions: ArrayLike
             "amber",
             "identifiability",
             "Some classes get nearly the same labels: what tells them apart is mostly the prior. "
-            "Merge these classes, or give rates that are known.",
+            f"Merge these classes, or give rates that are known {TOLD_APART}.",
         )
     return None
 
@@ -108,7 +110,7 @@ def identifiability(
             "amber",
             "identifiability",
             f"The prior says the same of {listed(alike)}: which of them is which is chance. Give "
-            "them different rows of p(label | class), or make one class of them.",
+            f"them different rows of p(label | class), or make one class of them {TOLD_APART}.",
         )
     found = confusion(classes, own, transitions)
     if found is not None:
@@ -118,7 +120,8 @@ def identifiability(
             "amber",
             "identifiability",
             "Labels hardly tell the classes apart: what p(class | x) says beyond them is the "
-            "prior's word. Merge classes that get the same labels, or add a label that differs.",
+            "prior's word. Merge classes that get the same labels, or add a label that differs "
+            f"{TOLD_APART}.",
         )
     return Reason("green", "identifiability", "Labels tell the classes apart.")
 
@@ -155,7 +158,8 @@ def nobodys(classes: Sequence[Hashable], top: IntArray) -> str | None:
         return None
     return (
         f"No row has {listed(nobody)} as its most probable class: the inference may "
-        "have collapsed. Check the task and the rates, or give a TransitionPrior."
+        "have collapsed. Check the task and the rates, or give a TransitionPrior "
+        f"{COLLAPSE}."
     )
 
 
@@ -170,7 +174,7 @@ def collapse(classes: Sequence[Hashable], top: IntArray, at_prior: float) -> Rea
             "collapse",
             f"{at_prior:.0%} of the rows are no further than where the prior put them: p(label | "
             "x) says nothing about these. A classifier that tells more, or a higher evidence, "
-            "would move them.",
+            f"would move them {COLLAPSE}.",
         )
     return Reason(
         "green", "collapse", "Every class is found in some rows, and rows differ from the prior."
@@ -202,7 +206,7 @@ def unexpected_labels(
         "task",
         f"{seen[s]:.1%} of the rows are {name}, and the prior has it that {least} {limit:.1%} of "
         "any class are: this task cannot be the whole story. Correct its rates, or lower its "
-        "strength.",
+        f"strength {RATES}.",
     )
 
 
@@ -215,7 +219,8 @@ def too_sure(sureness: float, most: float) -> Reason | None:
         "held out",
         f"p(label | x) is {sureness:.1%} sure of its most probable label, in the mean, and the "
         f"prior has it that no class is surer than {most:.1%}: it may have been predicted for the "
-        "very rows that a classifier was fitted on. Predict out of fold.",
+        "very rows that a classifier was fitted on. Predict out of fold "
+        f"{OUT_OF_FOLD}.",
     )
 
 

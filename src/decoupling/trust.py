@@ -28,6 +28,12 @@ class Reason:
         What was looked at, such as "convergence".
     text : str
         What was found, in a sentence or two; where it is not green, what to do about it too.
+
+    Examples
+    --------
+    >>> reason = Reason("amber", "convergence", "Not there yet: raise max_iter.")
+    >>> Diagnostics((reason,)).light
+    'amber'
     """
 
     light: str

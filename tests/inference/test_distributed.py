@@ -1,14 +1,17 @@
 """Dask: the same answer as in memory, on threads, on workers, and when a worker is lost."""
 
+import operator
 import os
 import signal
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from problems import random_problem
 
 from decoupling import ClassPrior, TransitionPrior, infer, load, save
+from decoupling.inference.distributed import ChunkBlocks
 from decoupling.label_issues import label_issues
 
 dask = pytest.importorskip("dask")
@@ -235,3 +238,35 @@ def test_a_worker_that_is_killed():
         assert len(killed) == 1
         assert killed[0] not in client.run(os.getpid).values()
         assert_same_bits(found, expected)
+
+
+def test_workers_that_are_killed_again_and_again():
+    """The message names the partition, be it that it cannot be read or not be worked on."""
+    distributed = pytest.importorskip("distributed")
+
+    def lost(*key):
+        # What the cluster gives up with, without the seconds that it takes to kill workers.
+        raise distributed.KilledWorker(key, SimpleNamespace(address="tcp://127.0.0.1:1"), 3)
+
+    def read(block, block_info=None):
+        return block if block_info[0]["chunk-location"][0] != 1 else lost("read", 1)
+
+    def step(rows):
+        return len(rows) if len(rows) != 140 else lost("step")
+
+    rows = da.from_array(DRAWN.label_proba, chunks=(60, -1))
+    message = "partition 1 of label_proba, rows 60 to {}, were killed again .* chunks of fewer rows"
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", host="127.0.0.1",
+            dashboard_address=None,
+        ) as cluster,
+        distributed.Client(cluster),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError, match=message.format(119)):
+            infer(rows.map_blocks(read, dtype=float), DRAWN.concentration)
+        uneven = rows.rechunk(((60, 140, 100), -1))
+        chunks = ChunkBlocks(uneven, np.ones(4, bool), 3, np.ones(()), np.ones(()))
+        for work in (chunks.query, chunks.update):
+            with pytest.raises(RuntimeError, match=message.format(199)):
+                work(step, operator.add)

@@ -66,6 +66,24 @@ def test_extrapolation_finds_the_limit_of_shrinking_steps():
     np.testing.assert_array_equal(steps.leap_of(limit, limit, limit), 0.0)
 
 
+def test_extrapolation_that_overshoots_is_one_more_step(monkeypatch):
+    """Rows that would be thrown far from where they are take two plain steps instead."""
+
+    def settled(leap, passes):
+        problem, blocks = problem_of("bound")
+        with blocks:
+            state = first_state(problem, blocks, learn_transitions=True)
+            evaluator = steps.evaluator(problem, state, blocks)
+            for _ in range(20):
+                steps.local_pass(state, evaluator, blocks)
+            for _ in range(passes):
+                steps.local_pass(state, evaluator, blocks, longest_leap=leap)
+            return blocks.rows.class_concentration.copy()
+
+    monkeypatch.setattr(steps, "leap_of", lambda start, *_: 1e3 * np.roll(start, 1, axis=1))
+    np.testing.assert_allclose(settled(1.0, 1), settled(0.0, 2), rtol=1e-12)
+
+
 def test_extrapolation_needs_fewer_steps():
     reached = []
     for leap in (0.0, steps.LONGEST_LEAP):

@@ -257,7 +257,11 @@ def test_what_cannot_be_read(tmp_path):
     with pytest.raises(ValueError, match="its columns are not the labels"):
         infer(table, DRAWN.concentration)
     parquet.write_table(table, tmp_path / "table.parquet")
-    with pytest.raises(ValueError, match=r"2 columns, of which \['b'\] are not numbers; 4 columns"):
+    with pytest.raises(ValueError, match="its columns are not the labels"):
+        infer(tmp_path / "table.parquet", DRAWN.concentration)
+    table = pa.table({"0": [0.5], "1": ["x"]})
+    parquet.write_table(table, tmp_path / "table.parquet")
+    with pytest.raises(ValueError, match=r"2 columns, of which \['1'\] are not numbers; 4 columns"):
         infer(tmp_path / "table.parquet", DRAWN.concentration)
     with pytest.raises(ValueError, match="needs all rows in memory"):
         infer(iter([DRAWN.label_proba]), DRAWN.concentration, optimiser="l-bfgs")

@@ -22,8 +22,11 @@ from decoupling.transitions._rates import check_rates
 # Inner steps of q(gamma) for one step of the rows; they cost next to nothing.
 _INNER: Final = 20
 _HALVINGS: Final = 20
-# A rise of the bound by less than this share of its terms is rounding.
+# A fall of the bound by less than this share of its terms is rounding.
 _ROUNDING: Final = 1e-14
+# Inner steps end when they are this short. The bound is too flat at its top to say: where it no
+# longer rises, but for rounding, gamma may still be off by the root of that.
+_STILL: Final = 1e-11
 # Steps are so much longer than to where the rows at hand would have gamma; twice as long would be
 # too far.
 _BEYOND: Final = 0.9
@@ -76,12 +79,29 @@ class ClassPrior:
 
     @classmethod
     def known(cls, gamma: ArrayLike) -> ClassPrior:
-        """Gamma itself, (C,)."""
+        """Gamma itself, (C,).
+
+        Examples
+        --------
+        >>> from decoupling import TransitionPrior, infer
+        >>> prior = TransitionPrior.noisy(["cat", "dog"])
+        >>> rows = [[0.6, 0.4], [0.3, 0.7]]
+        >>> infer(rows, prior, class_prior=ClassPrior.known([0.9, 0.3])).class_prior
+        array([0.9, 0.3])
+        """
         return cls("known", frozen(check_positive("gamma", gamma, ndim=1)))
 
     @classmethod
     def symmetric(cls, mass: float = 1.0) -> ClassPrior:
-        """Every class alike, mass / C."""
+        """Every class alike, mass / C.
+
+        Examples
+        --------
+        >>> from decoupling import TransitionPrior, infer
+        >>> prior = TransitionPrior.noisy(["cat", "dog"])
+        >>> infer([[0.6, 0.4]], prior, class_prior=ClassPrior.symmetric(4)).class_prior
+        array([2., 2.])
+        """
         return cls("symmetric", None, _positive_number("mass", mass))
 
     @classmethod
@@ -91,6 +111,14 @@ class ClassPrior:
         """Gamma proportional to the shares of the classes, (C,) or a mapping from their names.
 
         See the hazard in the notes of `ClassPrior` before you use it with little evidence.
+
+        Examples
+        --------
+        >>> from decoupling import TransitionPrior, infer
+        >>> prior = TransitionPrior.noisy(["cat", "dog"])
+        >>> shares = ClassPrior.proportions({"cat": 0.75, "dog": 0.25})
+        >>> infer([[0.6, 0.4], [0.3, 0.7]], prior, class_prior=shares).class_prior
+        array([0.75, 0.25])
         """
         return cls("proportions", _shares(shares), _positive_number("mass", mass))
 
@@ -114,6 +142,17 @@ class ClassPrior:
         shares : array-like (C,) or mapping, optional
             If given, gamma stays proportional to them and only its mass is learned. Equal shares
             cannot draw rows towards the largest class.
+
+        Examples
+        --------
+        Rows that are clear ask for less mass than the 1 of the default:
+
+        >>> from decoupling import TransitionPrior, infer
+        >>> prior = TransitionPrior.noisy(["cat", "dog"], noise=0.1, strength=100)
+        >>> learned = ClassPrior.learned(shares=[0.5, 0.5])
+        >>> posterior = infer([[0.9, 0.1], [0.1, 0.9]] * 50, prior, class_prior=learned)
+        >>> bool(posterior.class_prior.sum() < 1)
+        True
         """
         if not (isinstance(eta, Real) and np.isfinite(eta) and eta >= 0):
             raise ValueError(f"eta must be a finite number, 0 or more; got {eta!r}.")
@@ -247,9 +286,10 @@ class GammaPosterior:
         r"""q(gamma) that suits rows with :math:`\sum_i E \ln Y_i` = ``log_sum``, (C,).
 
         Natural steps of the shapes, whose information is their own, and Newton steps of the means,
-        halved until the bound does not fall.
+        halved until the bound does not fall, but for rounding.
         """
         present, value = self, self._objective(log_sum, n_rows)
+        rounding = _ROUNDING * (1.0 + abs(value) + abs(float(log_sum @ self.mean)))
         for _ in range(_INNER):
             by_shape, by_location = present.gradient(log_sum, n_rows)
             shape_step = by_shape / (gamma.shape_information(present.shape) * present.shape)
@@ -268,13 +308,13 @@ class GammaPosterior:
                 )
                 reached = trial._objective(log_sum, n_rows)
                 # Written so that a comparison with NaN refuses the step.
-                if reached >= value:
+                if reached >= value - rounding:
                     break
                 length *= 0.5
             else:
                 return present
-            gain, value, present = reached - value, reached, trial
-            if gain <= _ROUNDING * (1.0 + abs(value)):
+            present, value = trial, max(value, reached)
+            if max(np.abs(shape_step).max(), np.abs(location_step).max()) <= _STILL:
                 break
         return present
 

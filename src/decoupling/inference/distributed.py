@@ -8,7 +8,8 @@ worker was lost is computed again from its source, step by step, to the same bit
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -113,7 +114,9 @@ class ChunkBlocks:
         ]
         self._given: list[Delayed] = list(persist(*given))
         sums = RowSums()
-        for part in compute(*[delayed(_sums, pure=False)(rows) for rows in self._given]):
+        with self._naming_lost(self._given):
+            parts = compute(*[delayed(_sums, pure=False)(rows) for rows in self._given])
+        for part in parts:
             if isinstance(part, ValueError):
                 raise part
             sums.add(part)
@@ -152,17 +155,40 @@ class ChunkBlocks:
         results = [delayed(_result, pure=False)(inferred) for inferred in updated]
         kept = persist(*updated, *results)
         self._inferred = list(kept[: len(updated)])
-        found: list[Result] = list(compute(*kept[len(updated) :]))
+        with self._naming_lost(self._inferred):
+            found: list[Result] = list(compute(*kept[len(updated) :]))
         return reduce(merge, found)
 
     def query(
         self, function: Callable[[Rows], Result], merge: Callable[[Result, Result], Result]
     ) -> Result:
         """Merged results of a function that leaves its rows as they are."""
-        from dask import compute
+        from dask import compute, persist
 
-        found: list[Result] = list(compute(*self._each(_queried, function, merge)))
+        tasks = list(persist(*self._each(_queried, function, merge)))
+        with self._naming_lost(tasks):
+            found: list[Result] = list(compute(*tasks))
         return reduce(merge, found)
+
+    @contextmanager
+    def _naming_lost(self, tasks: list[Delayed]) -> Iterator[None]:
+        """Say which partition it is whose workers were killed again and again."""
+        try:
+            yield
+        except Exception as error:
+            if type(error).__name__ != "KilledWorker":  # of distributed, which need not be there
+                raise
+            lost = [k for k, task in enumerate(tasks) if _is_lost(task)]
+            where = "a partition of label_proba"
+            if lost:
+                rows = self._where[lost[0]]
+                where = f"partition {lost[0]} of label_proba, rows {rows.start} to {rows.stop - 1},"
+            raise RuntimeError(
+                f"The workers that computed {where} were killed again and again. Most often their "
+                "memory is too small for it: make chunks of fewer rows, or give workers more. "
+                "checkpoint= keeps what is found, so that the next run goes on from there. "
+                f"({error})"
+            ) from error
 
     def _each(
         self,
@@ -266,6 +292,13 @@ def _given(
     except ValueError as error:
         sums = error
     return _Given(Rows(chunk, labels, evidence, np.empty((0, 0)), multiplicity), sums)
+
+
+def _is_lost(task: Delayed) -> bool:
+    """Whether a task that was sent to a cluster has failed there, or waits for one that has."""
+    from distributed import futures_of
+
+    return any(future.status == "error" for future in futures_of(task))
 
 
 def _sums(given: _Given) -> RowSums | ValueError:

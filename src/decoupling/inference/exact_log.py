@@ -27,7 +27,7 @@ A label that a single class can emit needs no integral:
 from __future__ import annotations
 
 from threading import Lock
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from scipy.special import psi
@@ -38,6 +38,9 @@ from decoupling.inference.agreement import AgreementSeries, exp_series, exp_seri
 from decoupling.inference.dirichlet import DirichletRows, trigamma
 from decoupling.inference.exact_tables import Nodes, Tables
 from decoupling.inference.method import Method, Slopes
+
+# Of a logarithm of a concentration, where steps end at the edge of a range.
+_ROUNDING: Final = 1e-9
 
 
 class Exact(Method):
@@ -208,6 +211,11 @@ def concentration_range(class_concentration: FloatArray) -> tuple[FloatArray, Fl
 
 
 def _powers_of_two(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """A range no narrower than this one, which small changes leave as it is."""
-    low, high = np.exp2(np.floor(np.log2(low))), np.exp2(np.ceil(np.log2(high)))
+    """A range no narrower than this one, but for rounding, which small changes leave as it is.
+
+    Steps end at the edge of the range before, a power of two: rounding must not take it for the
+    next one.
+    """
+    low = np.exp2(np.floor(np.log2(low) + _ROUNDING))
+    high = np.exp2(np.ceil(np.log2(high) - _ROUNDING))
     return low, np.where(high > low, high, 2.0 * low)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
+from decoupling._text import COLLAPSE
 from decoupling._validation import (
     check_count,
     check_evidence,
@@ -68,8 +69,8 @@ def infer(
         array may be larger than memory: a NumPy memmap, a ``.npy`` file, Parquet (a file or a
         folder, a column per label), blocks (n, S) that come one after the other, or an array or
         dataframe of Dask. Files of a folder are read in the order of their names. Columns of a
-        dataframe go by the names of the labels, "unlabelled" for None; those of anything else are
-        taken in the order of the labels.
+        dataframe go by the names of the labels, "unlabelled" for None, and those of Parquet must
+        be in their order; of anything else they are taken to be.
     transitions : TransitionPrior or array-like (C, S)
         What is known of p(label | class); an array holds Dirichlet concentrations (A), with 0
         where a class never gets a label. A row whose strength is 1e8 times all the evidence is
@@ -197,7 +198,8 @@ def _warn_of_collapse(posterior: Posterior) -> None:
         warn_user(
             f"No row has {listed(nobody)} as its most probable class "
             f"({len(nobody)} such classes): with an unequal class_prior and little evidence "
-            "rows may all end in the largest class. Leave class_prior out, or raise evidence."
+            "rows may all end in the largest class. Leave class_prior out, or raise evidence "
+            f"{COLLAPSE}."
         )
 
 

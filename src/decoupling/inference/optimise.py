@@ -12,6 +12,7 @@ import numpy as np
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
+from decoupling._text import CONVERGENCE
 from decoupling._typing import FloatArray
 from decoupling._validation import frozen, warn_user
 from decoupling.inference import elbo, steps
@@ -64,6 +65,16 @@ class Trace:
         Whether the run ended because an iteration raised the bound by less than the tolerance.
     stopped_because : {"tolerance", "max_iter", "callback", "line search"}
         Why the run ended; "line search": L-BFGS found no higher point, be it for rounding.
+
+    Examples
+    --------
+    >>> from decoupling import TransitionPrior, infer
+    >>> trace = infer([[0.78, 0.22], [0.21, 0.79]], TransitionPrior.noisy(["cat", "dog"])).trace
+    >>> trace.stopped_because, len(trace.elbo) == trace.n_iter + 1
+    ('tolerance', True)
+    >>> terms = trace.likelihood + trace.prior + trace.entropy + trace.constant
+    >>> bool(np.allclose(terms, trace.elbo))
+    True
     """
 
     stopped_because: str
@@ -115,7 +126,7 @@ class Monitor:
         ``crawling`` says that its steps could have been longer, ``unsettled`` that gamma is not
         yet where it will be.
         """
-        self.history.append(terms)
+        self.take(terms)
         iteration = len(self.history) - 1
         small = iteration > 0 and terms.elbo - self.history[-2].elbo <= self.tolerance
         if small and not unsettled and not (crawling and self.strict):
@@ -125,6 +136,25 @@ class Monitor:
         if self.callback is not None and self.callback(iteration, terms):
             self.stopped_because = self.stopped_because or "callback"
         return bool(self.stopped_because)
+
+    def take(self, terms: Terms) -> None:
+        """Record the terms of one more state, which must be finite."""
+        self.need_finite("the bound", terms.elbo)
+        self.history.append(terms)
+
+    def need_finite(self, what: str, *values: float | FloatArray) -> None:
+        """Stop at once where a number is none: all that follows would be none, either."""
+        if all(np.isfinite(value).all() for value in values):
+            return
+        done = len(self.history)
+        if done == 0:
+            raise FloatingPointError(f"There is no number for {what} at the start.")
+        raise FloatingPointError(
+            f"There is no number for {what} after iteration {done}, where the bound was "
+            f"{self.history[-1].elbo:.6g} before it. max_iter={done - 1} gives the last good "
+            "answer; what a checkpoint has kept is good, and the same call goes on from there. "
+            "Input that is finite should not lead here: please report it."
+        )
 
     @property
     def slow(self) -> bool:
@@ -140,7 +170,7 @@ class Monitor:
         A run that was told to stop has ended: the callback is not asked again.
         """
         if self.stopped_because:
-            self.history.append(terms)
+            self.take(terms)
         else:
             self.stop(terms)
 
@@ -151,7 +181,7 @@ class Monitor:
             warn_user(
                 f"Stopped at max_iter={self.max_iter} before converging: the last iteration still "
                 f"raised the bound by {rise:.3g} (tolerance {self.tolerance:.3g}). "
-                "Raise max_iter, or tol if this is close enough.",
+                f"Raise max_iter, or tol if this is close enough {CONVERGENCE}.",
                 ConvergenceWarning,
             )
         names = ("elbo", "likelihood", "prior", "entropy", "constant")
@@ -205,8 +235,9 @@ def natural_ascent(
         else:
             steps.prepare(method, blocks)
         moves.append(steps.class_prior_step(problem, state, method, blocks))
+        parameters = state.transitions.parameters
+        monitor.need_finite("T or gamma", parameters, state.class_prior.mean)
         if checkpoint is not None:
-            parameters = state.transitions.parameters
             done_now = Round(leap, terms, parameters, state.class_prior, moves[-1])
             checkpoint.save(len(monitor.history) - 1, done_now)
     method = steps.evaluator(problem, state, blocks)

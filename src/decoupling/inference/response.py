@@ -22,7 +22,7 @@ from typing import Final
 
 import numpy as np
 
-from decoupling._typing import FloatArray, IntArray
+from decoupling._typing import BoolArray, FloatArray, IntArray
 from decoupling.inference import dirichlet
 
 # As many rows are enough for averages over rows.
@@ -92,8 +92,13 @@ def pick_rows(multiplicity: FloatArray, n_rows: int) -> IntArray:
     if multiplicity.ndim == 0:
         # The same draw as from an array of all rows, which may be too many for one.
         return np.arange(n_rows) if n_rows <= _ROWS else rng.choice(n_rows, _ROWS, replace=False)
-    rows = np.flatnonzero(multiplicity > _NOTHING * multiplicity.max())
+    rows = np.flatnonzero(that_count(multiplicity))
     return rows if len(rows) <= _ROWS else rng.choice(rows, _ROWS, replace=False)
+
+
+def that_count(multiplicity: FloatArray) -> BoolArray:
+    """Which rows stand for any, (N,): a weight of 0 is kept as next to nothing."""
+    return np.asarray(multiplicity > _NOTHING * multiplicity.max())
 
 
 def respond(sample: RowSample, log_transitions: FloatArray) -> Response:

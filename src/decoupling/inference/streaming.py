@@ -59,7 +59,7 @@ class StreamingInference:
         Of the last block, with the T of all of them: its rows stand for all that were seen.
         ``posterior_.predict`` serves other rows.
     n_rows_seen_ : float
-        N.
+        Rows so far, N.
 
     Examples
     --------

@@ -17,7 +17,7 @@ from decoupling.inference.structure import LabelOwners
 
 # With more entries of T than this, or of how each class of a row responds to each of them, only
 # the leading classes of a row respond.
-_TOGETHER: Final = 600
+TOGETHER: Final = 600
 _RESPONSES: Final = 2**15
 # Variance of the logarithm of an entry that cannot vary.
 _FIXED: Final = 1e-20
@@ -105,7 +105,7 @@ def uncertainty(sample: RowSample, log_transitions: FloatArray, reported: Report
         What is reported of T and gamma.
     """
     n_entries = log_transitions.size
-    if n_entries <= _TOGETHER and n_entries * len(log_transitions) <= _RESPONSES:
+    if n_entries <= TOGETHER and n_entries * len(log_transitions) <= _RESPONSES:
         return all_together(sample, log_transitions, reported)
     return by_leading_classes(sample, log_transitions, reported)
 
