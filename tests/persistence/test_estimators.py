@@ -109,6 +109,16 @@ def test_trees_are_trusted_only_on_request(forest):
     assert f"pass trusted=['{name}']" in str(caught.value)
     (again,) = built([data], [name])
     np.testing.assert_array_equal(again.predict_proba(X), forest.predict_proba(X))
+    assert written(again) == data
+
+
+def test_nothing_of_the_memory_between_the_nodes_of_trees_is_written():
+    nodes = np.empty(3, dtype=np.dtype({"names": ["a"], "formats": ["u1"], "itemsize": 8}))
+    nodes.view(np.uint8)[:] = 77
+    data = written({"nodes": nodes})
+    assert data.count(b"M" + bytes(7)) == 3
+    (again,) = built([data], ())
+    np.testing.assert_array_equal(again["nodes"]["a"], 77)
 
 
 def test_types_of_others_are_named_and_can_be_trusted():

@@ -36,7 +36,6 @@ from decoupling import (
 from decoupling.persistence import describe
 from decoupling.persistence.archive import array_bytes, packed, unpacked
 
-GOLDEN = Path(__file__).parents[1] / "data" / "classifier_schema_1.decoupling"
 NEW = np.random.default_rng(7).standard_normal((20, 2))
 NAMES = np.array([None, "ant", "bee", "cat"], dtype=object)
 
@@ -565,35 +564,3 @@ def test_bytes_of_the_directory_matter_or_not_but_never_break(small, path):
         assert_same(again, small)
         kept += 1
     assert kept > 0  # dates and rights of members mean nothing
-
-
-@given(st.lists(damages(), min_size=1, max_size=2), st.sampled_from(["state.json", ".skops"]))
-@settings(max_examples=100, deadline=None)
-@pytest.mark.filterwarnings("ignore")  # of numbers that make no sense
-def test_what_was_forged_with_care_is_refused_or_a_model(whole, damage, where):
-    path, data, model = whole
-    path.write_bytes(data)
-
-    def change(members):
-        name = next(name for name in sorted(members) if name.endswith(where))
-        for one in damage:
-            members[name] = apply(members[name], one)
-
-    forged(path, change)
-    try:
-        again = load(path)
-    except ValueError:
-        return
-    assert type(again) is type(model)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.InconsistentVersionWarning")
-def test_the_first_schema_keeps_loading():
-    about = describe(GOLDEN)["about"]
-    model = load(GOLDEN)
-    rows = np.array(about["rows"])
-    np.testing.assert_allclose(model.predict_proba(rows), about["predict_proba"], rtol=1e-9)
-    np.testing.assert_allclose(model.transitions_, about["transitions"], rtol=1e-9)
-    np.testing.assert_allclose(model.transition_interval()[0], about["lower"], rtol=1e-6)
-    assert model.label_issues().row.tolist() == about["issues"]
-    assert model.classes_.tolist() == ["ant", "bee", "cat"]

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
+import numpy as np
 from scipy.sparse import load_npz
 
 from decoupling._validation import needs_extra
-from decoupling.persistence.archive import array_kind, packed, unpacked
+from decoupling.persistence.archive import array_bytes, array_kind, packed, unpacked
 
 _SCHEMA: Final = "schema.json"
 
@@ -98,16 +99,32 @@ def written(estimator: Any) -> bytes | None:
 
     It is read back, since skops also writes what it cannot read, such as a lambda.
     """
+    dumped = jotted(estimator)
+    if dumped is None:
+        return None
+    import skops.io
+
+    try:
+        data = _in_order(dumped)
+        skops.io.loads(data, trusted=skops.io.get_untrusted_types(data=data))
+    except Exception:  # whatever the object does when it is put together
+        return None
+    return data
+
+
+def jotted(estimator: Any) -> bytes | None:
+    """The object in the format of skops, in a third of the time; None if it cannot be written.
+
+    Nobody has tried to read it, and the bytes are others each time.
+    """
     try:
         import skops.io
     except ModuleNotFoundError:
         return None
     try:
-        data = _in_order(skops.io.dumps(estimator))
-        skops.io.loads(data, trusted=skops.io.get_untrusted_types(data=data))
+        return bytes(skops.io.dumps(estimator))
     except Exception:  # whatever the object does when it is taken apart
         return None
-    return data
 
 
 def _in_order(data: bytes) -> bytes:
@@ -140,7 +157,19 @@ def _in_order(data: bytes) -> bytes:
 
 
 def _stored(data: bytes, name: str) -> bytes:
-    """A sparse matrix is a zip file of its own, which is compressed."""
+    """A member without what is up to chance.
+
+    A sparse matrix is a zip file of its own, which is compressed. Nodes of trees have bytes between
+    them that nobody has set: they would be whatever was in memory.
+    """
+    if name.endswith(".npy"):
+        array = np.load(io.BytesIO(data), allow_pickle=False)
+        if array.dtype.names is None:
+            return data
+        clean = np.zeros(array.shape, array.dtype)  # zeros_like leaves them as they are
+        for field in array.dtype.names:
+            clean[field] = array[field]
+        return array_bytes(clean)
     if not name.endswith(".npz"):
         return data
     with zipfile.ZipFile(io.BytesIO(data)) as archive:

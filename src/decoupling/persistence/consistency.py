@@ -1,0 +1,161 @@
+"""Whether the parts of a model fit together: what was read may have been forged with care."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from decoupling._typing import AnyArray
+from decoupling.classifier import DecouplingClassifier
+from decoupling.cross_fitting import Ensemble
+from decoupling.inference.class_prior import GammaPosterior
+from decoupling.inference.posterior import Posterior
+from decoupling.label_model import JointForm
+from decoupling.self_training.classifier import SetredClassifier
+
+Expected = Iterator[tuple[AnyArray, tuple[int, ...]]]
+
+
+def check_whole(model: Any) -> None:
+    """Refuse a model of which a part is missing, of another shape, or no number.
+
+    Raises
+    ------
+    ValueError
+        If so; `NotFittedError`, which is one, for an estimator that was never fitted.
+    """
+    if isinstance(model, Posterior):
+        _check_posterior(model)
+        return
+    check_is_fitted(model)
+    _check_shapes(
+        _of_setred(model) if isinstance(model, SetredClassifier) else _of_classifier(model)
+    )
+    if isinstance(model, SetredClassifier):
+        _check_ensemble(model.estimator_, len(model.classes_))
+        return
+    _check_posterior(model.posterior_)
+    _check_classifier(model)
+
+
+def _check_shapes(expected: Expected) -> None:
+    for array, shape in expected:
+        if array.shape != shape:
+            raise ValueError(f"an array of shape {array.shape} where {shape} should be")
+
+
+def _check_posterior(posterior: Posterior) -> None:
+    _check_shapes(_of_posterior(posterior))
+    sample = posterior._sample
+    _check_amounts(posterior._row_counts, sample.weight, sample.share)
+    _check_totals(
+        posterior.class_concentration,
+        posterior.class_prior,
+        posterior._transitions.parameters,
+        posterior._transition_prior.parameters,
+        sample.concentration,
+    )
+    gamma = posterior._class_prior
+    if isinstance(gamma, GammaPosterior):
+        _check_codes(gamma.factor, len(gamma.location))
+    if posterior._parent is not None:
+        _check_posterior(posterior._parent)
+
+
+def _of_posterior(posterior: Posterior) -> Expected:
+    """Arrays of a posterior, and their shapes."""
+    n_rows, n_classes, n_labels = (
+        len(posterior.class_concentration),
+        len(posterior.classes),
+        len(posterior.labels),
+    )
+    yield posterior.class_concentration, (n_rows, n_classes)
+    yield posterior.class_prior, (n_classes,)
+    for rows in (posterior._transitions, posterior._transition_prior):
+        yield rows.parameters, (n_classes, n_labels)
+        yield rows.known, (n_classes,)
+    yield posterior._prior_share, (n_classes, 1)
+    yield posterior._row_counts, (n_rows,) if posterior._row_counts.ndim else ()
+    sample, possible = posterior._sample, posterior._transitions.possible_labels
+    yield sample.weight, (len(sample.share), int(possible.sum()))
+    yield sample.concentration, (len(sample.share), n_classes)
+    yield sample.share, (len(sample.share),)
+    trace = posterior.trace
+    for terms in (trace.elbo, trace.likelihood, trace.prior, trace.entropy, trace.constant):
+        yield terms, (len(trace.elbo),)
+    gamma = posterior._class_prior
+    if isinstance(gamma, GammaPosterior):
+        for of_class in (gamma.factor, gamma.share, gamma.prior.rate):
+            yield of_class, (n_classes,)
+        for of_factor in (gamma.shape, gamma.location, gamma.heading):
+            yield of_factor, (len(gamma.location),)
+    else:
+        yield gamma.mean, (n_classes,)
+
+
+def _of_classifier(model: DecouplingClassifier) -> Expected:
+    n_rows, n_classes, n_labels = (
+        len(model.label_proba_),
+        len(model.posterior_.classes),
+        len(model.posterior_.labels),
+    )
+    yield model.posterior_.class_concentration, (n_rows, n_classes)
+    for of_class in (model.classes_, model.task_.own):
+        yield of_class, (n_classes,)
+    yield model.task_.mask, (n_classes, n_labels)
+    for of_row in (model.observed_.codes, model.transduction_):
+        yield of_row, (n_rows,)
+    for by_label in (model.label_proba_, model.label_model_.raw, model.label_model_.proba):
+        yield by_label, (n_rows, n_labels)
+    for transitions in (model.transitions_, model.prior_.mean):
+        yield transitions, (n_classes, n_labels)
+    yield model.class_proba_, (n_rows, n_classes)
+    yield model.label_conditional_proba_, (n_rows, n_classes)
+
+
+def _check_classifier(model: DecouplingClassifier) -> None:
+    n_classes, n_labels = model.transitions_.shape
+    _check_amounts(
+        model.transitions_, model.label_proba_, model.class_proba_, model.label_conditional_proba_
+    )
+    _check_codes(model.observed_.codes, len(model.observed_.values), least=-1)
+    _check_codes(model.task_.own, n_labels, least=-1)
+    if model.labels_ != model.task_.labels or model.labels_ != model.posterior_.labels:
+        raise ValueError("labels that are not those of its parts")
+    form = model.label_model_.form
+    _check_ensemble(form.ensemble if isinstance(form, JointForm) else form.label, n_labels)
+    if model.retrained_ is not None:
+        _check_ensemble(model.retrained_.ensemble, n_classes)
+
+
+def _of_setred(model: SetredClassifier) -> Expected:
+    n_rows = len(model.transduction_)
+    yield model.classes_, (len(model.classes_),)
+    yield model.transduction_, (n_rows,)
+    yield model.relabelled_, (n_rows,)
+
+
+def _check_ensemble(ensemble: Any, n_codes: int) -> None:
+    if not (isinstance(ensemble, Ensemble) and ensemble.models and ensemble.n_codes == n_codes):
+        raise ValueError(f"no classifiers of {n_codes} classes")
+
+
+def _check_amounts(*arrays: AnyArray) -> None:
+    for array in arrays:
+        if not (np.isfinite(array) & (array >= 0)).all():
+            raise ValueError("an array whose entries are not all finite and 0 or more")
+
+
+def _check_totals(*arrays: AnyArray) -> None:
+    """Rows that are divided by their sums."""
+    _check_amounts(*arrays, *(array.sum(axis=-1) for array in arrays))
+    if not all((array.sum(axis=-1) > 0).all() for array in arrays):
+        raise ValueError("an array with a row of zeros")
+
+
+def _check_codes(codes: AnyArray, n: int, least: int = 0) -> None:
+    if codes.size and (codes.min() < least or codes.max() >= n):
+        raise ValueError(f"codes that are not all from {least} to {n - 1}")
