@@ -203,8 +203,10 @@ def evaluate(name: str, task: str, seed: int) -> dict[str, float]:
             proba = clf.predict_proba(problem.X_test)
             scores[column] = f1(problem, truth, proba)
             scores[f"log-loss {column}"] = log_loss(truth, np.clip(proba, 1e-9, 1), labels=known)
-        scores["train p(y|x)"] = f1(problem, problem.classes, clf.predict_proba(problem.X))
-        scores["train p(y|s,x)"] = f1(problem, problem.classes, clf.label_conditional_proba_)
+        scores["train, given x"] = f1(problem, problem.classes, clf.predict_proba(problem.X))
+        scores["train, given x and label"] = f1(
+            problem, problem.classes, clf.label_conditional_proba_
+        )
     single, folds = naive(problem, seed)
     scores["naive"], scores["naive, 5 folds"] = (
         f1(problem, truth, single),
@@ -225,8 +227,8 @@ COLUMNS = (
     "paper",
     "decoupling",
     "true labels",
-    "train p(y|x)",
-    "train p(y|s,x)",
+    "train, given x",
+    "train, given x and label",
     "log-loss paper",
     "log-loss decoupling",
 )

@@ -1,8 +1,8 @@
 """Rows beyond memory, beyond one process, and seen once: time per row, memory, what is lost.
 
 ``python -m benchmarks.scale --write`` measures at full size and puts what it finds into the page on
-planning, docs/scale.md. ``python -m benchmarks.scale measure '{"rows": ...}'`` is one run, in a
-process of its own, so that none sees what others have left in memory.
+planning, docs/guide/scale.md. ``python -m benchmarks.scale measure '{"rows": ...}'`` is one run, in
+a process of its own, so that none sees what others have left in memory.
 """
 
 import argparse
@@ -35,7 +35,7 @@ from decoupling.inference.start import first_classes
 ITERATIONS = 10
 CHUNK = 250_000
 _ROOT = Path(__file__).resolve().parents[1]
-PAGE = _ROOT / "docs" / "scale.md"
+PAGE = _ROOT / "docs" / "guide" / "scale.md"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 
@@ -157,7 +157,7 @@ def measure(
 ) -> dict[str, float]:
     """Time `infer` for a number of iterations on rows of the common problem.
 
-    ``keep`` lets the workers of Dask keep memory that was freed, see docs/scale.md.
+    ``keep`` lets the workers of Dask keep memory that was freed, see docs/guide/scale.md.
     """
     prior = draw_problem(1).transition_prior
     with opened(rows, source, chunk, keep) as label_proba:
@@ -299,7 +299,9 @@ def main() -> None:
     parser.add_argument("what", nargs="?", choices=["measure"])
     parser.add_argument("settings", nargs="?", type=json.loads)
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows, to try it out")
-    parser.add_argument("--write", action="store_true", help="put the outcome into docs/scale.md")
+    parser.add_argument(
+        "--write", action="store_true", help="put the outcome into docs/guide/scale.md"
+    )
     arguments = parser.parse_args()
     if arguments.what == "measure":
         print(json.dumps(measure(**arguments.settings)))

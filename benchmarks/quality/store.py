@@ -1,10 +1,10 @@
-"""Results as lines of JSON, so that a run goes on where it stopped."""
+"""Cells of the comparison, and their results."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from benchmarks import json_lines
 from benchmarks.quality.problems import DATA
 
 FULL = Path(__file__).with_name("results.jsonl")
@@ -35,19 +35,11 @@ def cells(data: list[str], bases: list[str], methods: list[str], n_seeds: int) -
 
 
 def load(path: Path) -> dict[Cell, dict[str, float]]:
-    """Scores of each cell; a line cut off in the middle is left out."""
-    found = {}
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
-        try:
-            record = json.loads(line)
-        except json.JSONDecodeError:
-            continue
-        found[Cell(**record["cell"])] = record["scores"]
-    return found
+    """Scores of each cell."""
+    return {Cell(**record["cell"]): record["scores"] for record in json_lines.read(path)}
 
 
 def append(path: Path, cell: Cell, scores: dict[str, float]) -> None:
     """Add one line."""
     rounded = {name: round(value, 5) for name, value in scores.items()}
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps({"cell": asdict(cell), "scores": rounded}) + "\n")
+    json_lines.append(path, {"cell": asdict(cell), "scores": rounded})
