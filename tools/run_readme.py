@@ -3,12 +3,13 @@
 Blocks are read by the language of their fence:
 
 python   executed in order, in one namespace per file
-text     directly after a python block: exactly what that block prints
+text     directly after one of the others: exactly what that block prints
 console  every line `$ command` is run with bash from the root of the repository and has to succeed;
          `make` is only asked whether it knows the target, and set-up (`pip install`, `git clone`,
          `cd`) is skipped
 
 Other blocks are left alone. Failures are named by file and line, and make the exit status 1.
+With --write a text block is made what its block prints.
 """
 
 import argparse
@@ -22,11 +23,12 @@ import sys
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-FENCE = re.compile(r"^(?P<fence>`{3,})(?P<language>\w*)\s*$")
+FENCE = re.compile(r"^(?P<fence>`{3,})(?P<language>[^`\s]*)[^`]*$")
 SET_UP = ("pip install", "git clone", "cd ")
 
 
@@ -42,10 +44,11 @@ class Block:
 
 @dataclass(frozen=True)
 class Failure:
-    """What went wrong, and at which line of the file."""
+    """What went wrong, at which line of the file, and what was printed instead of what is shown."""
 
     line: int
     message: str
+    printed: str | None = None
 
 
 def read_blocks(text: str) -> Iterator[Block]:
@@ -83,13 +86,20 @@ def run_python(
     except Exception:
         yield Failure(block.line, traceback.format_exc(limit=-3))
         return
-    if expected is not None and output.getvalue().rstrip() != expected.rstrip():
-        shown, printed = expected.rstrip(), output.getvalue().rstrip()
-        yield Failure(block.line, f"the file shows\n{shown}\nbut the block prints\n{printed}")
+    yield from compared(block, expected, output.getvalue())
 
 
-def run_console(block: Block) -> Iterator[Failure]:
+def compared(block: Block, expected: str | None, output: str) -> Iterator[Failure]:
+    """Compare what a block prints with what the file shows, if it shows anything."""
+    if expected is not None and output.rstrip() != expected.rstrip():
+        shown, printed = expected.rstrip(), output.rstrip()
+        message = f"the file shows\n{shown}\nbut the block prints\n{printed}"
+        yield Failure(block.line, message, printed)
+
+
+def run_console(block: Block, expected: str | None) -> Iterator[Failure]:
     """Run the commands of a console block, each in a shell of its own."""
+    output = ""
     for line, content in enumerate(block.content.splitlines(), start=block.line):
         command = content.removeprefix("$ ")
         if command == content or command.startswith(SET_UP):
@@ -100,6 +110,8 @@ def run_console(block: Block) -> Iterator[Failure]:
         done = subprocess.run(words, cwd=ROOT, env=environment(), capture_output=True, text=True)
         if done.returncode != 0:
             yield Failure(line, f"`{command}` ended with {done.returncode}\n{done.stderr.rstrip()}")
+        output += done.stdout
+    yield from compared(block, expected, output)
 
 
 def environment() -> dict[str, str]:
@@ -114,10 +126,22 @@ def run_file(path: Path) -> Iterator[Failure]:
     namespace: dict[str, Any] = {"__name__": "__main__"}
     blocks = list(read_blocks(text))
     for block, following in zip(blocks, [*blocks[1:], None], strict=True):
+        shown = printed_after(block, following, text)
         if block.language == "python":
-            yield from run_python(block, printed_after(block, following, text), namespace, path)
+            yield from run_python(block, shown, namespace, path)
         elif block.language == "console":
-            yield from run_console(block)
+            yield from run_console(block, shown)
+
+
+def corrected(text: str, failures: list[Failure]) -> str:
+    """The text with what blocks print in place of what it shows."""
+    lines, blocks = text.splitlines(), list(read_blocks(text))
+    printed = {failure.line: failure.printed for failure in failures}
+    for block, following in reversed(list(pairwise(blocks))):
+        instead = printed.get(block.line)
+        if instead is not None:
+            lines[following.line - 1 : following.end - 1] = instead.splitlines()
+    return "\n".join(lines) + "\n"
 
 
 def main() -> int:
@@ -128,9 +152,15 @@ def main() -> int:
     parser.add_argument(
         "files", nargs="*", type=Path, default=[ROOT / "README.md"], help="default: the README"
     )
+    parser.add_argument("--write", action="store_true", help="correct what files show as printed")
+    arguments = parser.parse_args()
     failed = 0
-    for path in parser.parse_args().files:
+    for path in arguments.files:
         failures = list(run_file(path))
+        if arguments.write:
+            text = path.read_text(encoding="utf-8")
+            path.write_text(corrected(text, failures), encoding="utf-8")
+            failures = [failure for failure in failures if failure.printed is None]
         for failure in failures:
             print(f"{path.name}:{failure.line}: {failure.message}\n", file=sys.stderr)
         print(f"{path.name}: {f'{len(failures)} failed' if failures else 'all blocks run'}")
