@@ -6,12 +6,14 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import get_ident
 
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
     """A path to write to that then takes the place of ``path``, or after a failure is removed."""
-    part = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
+    # Of this thread alone: others may write to the same path.
+    part = path.with_name(f".{path.stem}.{os.getpid()}-{get_ident()}.part{path.suffix}")
     with made_folder(path.parent):
         try:
             yield part

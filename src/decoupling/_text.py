@@ -1,10 +1,19 @@
-"""Names that users chose, as text to show: on one line, of limited length, steering nothing."""
+"""Text to show: names that users chose, and where to read on."""
 
 from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["name_text", "visible"]
+__all__ = [
+    "COLLAPSE",
+    "CONVERGENCE",
+    "OUT_OF_FOLD",
+    "RATES",
+    "TOLD_APART",
+    "guide",
+    "name_text",
+    "visible",
+]
 
 _GAP: Final = "..."
 # What the label None is called; T has a column for it.
@@ -55,3 +64,22 @@ def name_text(name: object, letters: int = 24) -> str:
         return text
     tail = (letters - len(_GAP)) // 2
     return text[: letters - len(_GAP) - tail] + _GAP + text[-tail:]
+
+
+def guide(section: str) -> str:
+    """Where a message sends its reader: a heading of the user guide, docs/guide.
+
+    Examples
+    --------
+    >>> guide("Predict out of fold")
+    '(guide: "Predict out of fold")'
+    """
+    return f'(guide: "{section}")'
+
+
+# What messages that name a remedy point to; a test looks for these headings.
+COLLAPSE: Final = guide("When a class has no rows")
+CONVERGENCE: Final = guide("When it does not converge")
+OUT_OF_FOLD: Final = guide("Predict out of fold")
+RATES: Final = guide("Say what you know")
+TOLD_APART: Final = guide("When labels do not tell classes apart")

@@ -22,6 +22,8 @@ from decoupling._typing import AnyArray, BoolArray, FloatArray
 SUM_TOLERANCE = 1e-3
 # Rounding of single precision: renormalised without a word.
 ROUNDING = 1e-5
+# Known by name, since pandas is not a dependency: the types of pd.NA and pd.NaT.
+_PANDAS_GAPS: Final = {"NAType", "NaTType"}
 
 
 _PACKAGE: Final = str(Path(__file__).parent)
@@ -111,6 +113,9 @@ def as_numbers(name: str, values: ArrayLike) -> AnyArray:
         values = np.ma.filled(values.astype(np.float64), np.nan)
     try:
         array = np.asarray(values)
+        if array.dtype.kind == "O":
+            # Those of pandas refuse to be numbers.
+            array = np.where(np.frompyfunc(is_gap, 1, 1)(array).astype(bool), np.nan, array)
         if array.dtype.kind in "OUS":
             array = array.astype(np.float64)
     except (TypeError, ValueError) as error:
@@ -118,6 +123,11 @@ def as_numbers(name: str, values: ArrayLike) -> AnyArray:
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{name} must be an array of real numbers; got dtype {array.dtype}.")
     return array
+
+
+def is_gap(value: Any) -> bool:
+    """None, NaN, NA or NaT."""
+    return value is None or type(value).__name__ in _PANDAS_GAPS or bool(value != value)
 
 
 def check_shape(name: str, array: AnyArray, ndim: int) -> None:

@@ -92,11 +92,10 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         default. It is given labels as codes 0, 1, ..., so its own options cannot go by their names.
     task : str or TransitionPrior
         How labels come about. "auto" decides by what is seen: with unlabelled rows and a single
-        label "positive-unlabelled", with unlabelled rows and several labels "semi-supervised" in
-        which a few labels may be wrong, without unlabelled rows "noisy". Or "supervised",
-        "semi-supervised", "positive-unlabelled", "multi-positive-unlabelled", "noisy",
-        "class-conditional-noise", "complementary"; or a `TransitionPrior`, which is then used as
-        it is.
+        label "positive-unlabelled", otherwise "noisy", of which some labels may be missing. Or
+        "supervised", "semi-supervised", "positive-unlabelled", "multi-positive-unlabelled",
+        "noisy", "class-conditional-noise", "complementary"; or a `TransitionPrior`, which is then
+        used as it is.
     negative : object
         Name of the class that is never labelled, for the positive-unlabelled tasks. With labels
         that are numbers or booleans the default stands for 0 or False (for the number below all
@@ -407,8 +406,14 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         Parameters
         ----------
         **options
-            As in `decoupling.report.content.report_content`: ``row_names``, ``title``,
-            ``n_review``, ``thumbnails``, ``true_classes`` and so on.
+            ``title`` of the page, and ``task_description``, how the labels came about, in words;
+            ``row_names``, N names of the rows; ``thumbnails``, N small images, each the bytes of a
+            PNG, JPEG or GIF, an array (height, width) or None; ``n_review``, how many rows to list,
+            50 by default and at most 500; ``before`` (N,), the class that each row was taken for
+            until now, by default its label; ``true_classes`` (N,), missing where they are not
+            known, to score the answer with; ``settings`` (a mapping), ``warnings`` and ``commands``
+            to show beside the others; ``data_hash``, under which a browser keeps decisions; and
+            ``decided``, rows with nothing left to review.
 
         Returns
         -------

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from scipy.sparse import issparse
@@ -210,6 +211,18 @@ def _n_rows(value: Any) -> int | None:
     return len(value) if isinstance(value, list | tuple) else None
 
 
+def fit_clone(estimator: Any, X: Any, codes: IntArray, params: dict[str, Any]) -> Any:
+    """A classifier like this one, fitted."""
+    return clone(estimator).fit(X, codes, **params)
+
+
+# The way to fit one classifier: a run that may be interrupted sets one that keeps what is fitted.
+# Workers of ``n_jobs`` do not see it, and fit as usual.
+FITTING: Final[ContextVar[Callable[[Any, Any, IntArray, dict[str, Any]], Any]]] = ContextVar(
+    "FITTING", default=fit_clone
+)
+
+
 def _fit(
     training: Training, X: Any, codes: IntArray, weight: FloatArray | None, rows: IntArray
 ) -> Any:
@@ -234,7 +247,7 @@ def _fit(
         return DummyClassifier(strategy="most_frequent").fit(np.zeros((1, 1)), target[:1])
     # Some classifiers insist on 0, 1, ... without a gap.
     present, places = np.unique(target, return_inverse=True)
-    model = clone(training.estimator).fit(_safe_indexing(X, rows), places, **params)
+    model = FITTING.get()(training.estimator, _safe_indexing(X, rows), places, params)
     _LOG.debug("a classifier is fitted on %d rows", len(rows))
     return model if present[-1] == len(present) - 1 else Renamed(model, present)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Final, Self
 
 import numpy as np
@@ -150,7 +151,7 @@ def in_label_order(table: Any, labels: Sequence[Hashable]) -> Any:
 
     What has no names of columns stays as it is, and so does a table whose names, or a prior whose
     labels, are mere numbers of columns. Numbers may be written as text, and what is called
-    "unlabelled" is the label None.
+    "unlabelled" is the label None. Parquet files are read as they are, and must be in order.
     """
     names = _column_names(table)
     if names is None:
@@ -170,13 +171,33 @@ def in_label_order(table: Any, labels: Sequence[Hashable]) -> Any:
             "them, or pass an array, whose columns are taken in the order of the labels."
         )
     order = [names[found.index(name)] for name in wanted]
+    if isinstance(table, str | Path):
+        if order != names:
+            raise ValueError(
+                f"label_proba: the columns of {str(table)!r} are {', '.join(found[:5])}, and the "
+                f"labels of the prior {', '.join(wanted[:5])}. Write them in this order, or pass "
+                "a dataframe, whose columns are put in order."
+            )
+        return table
     return table.select(order) if hasattr(table, "select") else table[order]
 
 
 def _column_names(table: Any) -> list[Hashable] | None:
+    if isinstance(table, str | Path):
+        return _names_in_file(Path(table))
     if hasattr(type(table), "column_names"):  # pyarrow, whose `columns` are the data
         return list(table.column_names)
     return list(table.columns) if hasattr(type(table), "columns") else None
+
+
+def _names_in_file(path: Path) -> list[Hashable] | None:
+    """Names of the columns of Parquet files; None for others, and for what cannot be read."""
+    if path.suffix == ".npy" or not path.exists():
+        return None
+    try:
+        return list(import_module("pyarrow.dataset").dataset(path, format="parquet").schema.names)
+    except Exception:  # whoever reads the rows will say what is wrong
+        return None
 
 
 def _label_text(name: Hashable) -> str:

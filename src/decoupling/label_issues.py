@@ -29,7 +29,7 @@ SHOWN: Final = 10
 class LabelIssues:
     """Rows whose labels look wrong, the most probably wrong first.
 
-    Made by `label_issues` and by ``DecouplingClassifier.label_issues``. Arrays are read-only.
+    Made by `label_issues` and by `DecouplingClassifier.label_issues`. Arrays are read-only.
 
     Attributes
     ----------
@@ -53,6 +53,19 @@ class LabelIssues:
     -----
     Unlabelled, and a label that says what a row is not, is no class's own and cannot be wrong:
     p_wrong is 0, and the margin is the probability of the suggested class.
+
+    Examples
+    --------
+    The last row is called a dog, and looks like a cat:
+
+    >>> from decoupling import TransitionPrior, infer, label_issues
+    >>> prior = TransitionPrior.noisy(["cat", "dog"], noise=0.2, strength=100)
+    >>> posterior = infer([[0.78, 0.22], [0.21, 0.79], [0.79, 0.21]], prior)
+    >>> issues = label_issues(posterior, ["cat", "dog", "dog"])
+    >>> issues.row.tolist(), issues.suggested.tolist()
+    ([2], ['cat'])
+    >>> issues.summary()[["given", "suggested", "rows"]].tolist()
+    [('dog', 'cat', 1)]
     """
 
     row: IntArray

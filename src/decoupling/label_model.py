@@ -17,6 +17,7 @@ import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import softmax
 
+from decoupling._text import OUT_OF_FOLD
 from decoupling._typing import BoolArray, FloatArray, IntArray
 from decoupling._validation import warn_user
 from decoupling.cross_fitting import Ensemble, Fold, Renamed, Training, out_of_fold
@@ -394,5 +395,6 @@ def warn_if_by_heart(proba: FloatArray, codes: IntArray, labelled: BoolArray) ->
         warn_user(
             f"The classifier agrees with {share:.1%} of the labels here. If it was fitted on "
             "them, it may know them by heart, mistakes included, and p(label | x) then says "
-            "nothing about them. Predict out of fold instead: cv=5.",
+            "nothing about them. Predict out of fold instead: cv=5 "
+            f"{OUT_OF_FOLD}.",
         )

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from decoupling._typing import AnyArray, BoolArray, IntArray
-from decoupling._validation import warn_user
+from decoupling._validation import is_gap, warn_user
 from decoupling.dataframes import as_column, objects_of
 
 __all__ = ["ObservedLabels", "encode_labels", "read_labels"]
@@ -20,8 +20,6 @@ __all__ = ["ObservedLabels", "encode_labels", "read_labels"]
 UNLABELLED = -1
 # A message lists this many labels or groups of them, and counts the rest.
 SHOWN = 5
-# Known by name, since pandas is not a dependency: the types of pd.NA and pd.NaT.
-PANDAS_GAPS = {"NAType", "NaTType"}
 # What gaps look like once they were made strings; hardly anybody's name of a class.
 WRITTEN_GAPS = {"nan", "<NA>", "NaT"}
 
@@ -216,21 +214,16 @@ def _missing(distinct: AnyArray, unlabelled: Hashable) -> BoolArray:
     if not isinstance(unlabelled, Hashable):
         raise ValueError(f"unlabelled must be one value; got {_show(unlabelled)}.")
     if distinct.dtype.kind == "O":
-        missing = np.array([_is_gap(value) for value in distinct])
+        missing = np.array([is_gap(value) for value in distinct])
     else:
         missing = np.asarray(distinct != distinct)  # NaN and NaT
-    if _is_gap(unlabelled):
+    if is_gap(unlabelled):
         return missing
     if distinct.dtype.kind in "OU":
         return missing | [_is_same(value, unlabelled) for value in distinct]
     if _kind(distinct.dtype.type) == _kind(type(unlabelled)):
         missing |= distinct == unlabelled
     return missing
-
-
-def _is_gap(value: Any) -> bool:
-    """None, NaN, NA or NaT."""
-    return value is None or type(value).__name__ in PANDAS_GAPS or bool(value != value)
 
 
 def _is_same(value: Any, unlabelled: Hashable) -> bool:
@@ -367,7 +360,7 @@ def _warn_about_text(values: AnyArray, rows: IntArray) -> None:
 
 def _warn_if_unmatched(distinct: AnyArray, unlabelled: Hashable) -> None:
     """Warn if a label only looks like the value that means unlabelled: "-1" is not -1."""
-    if _is_gap(unlabelled):
+    if is_gap(unlabelled):
         return
     alike = [v for v in distinct.tolist() if str(v) == str(unlabelled)]
     if alike and all(_key(v) != _key(unlabelled) for v in alike):

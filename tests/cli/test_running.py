@@ -1,9 +1,11 @@
 """check, run, apply, report, explain, demo and info, from the outside."""
 
 import csv
+import errno
 import gzip
 import json
 import os
+import pathlib
 import shlex
 import signal
 import subprocess
@@ -21,6 +23,7 @@ from typer.testing import CliRunner
 import decoupling
 from decoupling import infer
 from decoupling.cli import COMMANDS, app
+from decoupling.cross_fitting import fit_clone
 
 RUN = CliRunner()
 CLASSES = np.repeat(["ant", "bee"], 60)
@@ -443,7 +446,11 @@ def test_names_cannot_steer_the_terminal_or_a_spreadsheet(tmp_path):
 
 def test_forests_are_applied_only_if_trusted():
     write_table()
-    call("run", "insects.csv", "--id", "who", "--estimator", "forest", "--out", "out",
+    pathlib.Path("small.py").write_text(
+        "from sklearn.ensemble import RandomForestClassifier\n"
+        "forest = RandomForestClassifier(20, random_state=0)\n"
+    )
+    call("run", "insects.csv", "--id", "who", "--estimator", "small:forest", "--out", "out",
          "--rounds", 0, "--folds", 2)  # fmt: skip
     call("explain", 1, "out")
     assert "--trust" in call("apply", "out", "insects.csv", code=2)
@@ -491,15 +498,138 @@ def test_the_examples_of_the_help_work():
             call(*shlex.split(example)[1:])
 
 
-def test_interrupted_while_writing_it_leaves_nothing_behind(tmp_path, monkeypatch):
+def files_of(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def interrupt_after(monkeypatch, n_fits):
+    """Interrupt at the next fit but so many; the list has a place for each that was begun."""
+    begun = []
+
+    def fit(*arguments):
+        begun.append(None)
+        if len(begun) > n_fits:
+            raise KeyboardInterrupt
+        return fit_clone(*arguments)
+
+    monkeypatch.setattr("decoupling.run.fits_kept.fit_clone", fit)
+    return begun
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "linear_model:LogisticRegression(max_iter=3)",  # warns of its own in every fit
+        "neural_network:MLPClassifier((3,), random_state=0, max_iter=5)",
+        "ensemble:RandomForestClassifier(5, random_state=0)",
+        "ensemble:HistGradientBoostingClassifier(max_iter=3, random_state=0)",
+        "calibration:CalibratedClassifierCV()",
+    ],
+)
+def test_an_interrupted_run_goes_on_to_the_same_files(tmp_path, monkeypatch, made):
+    write_table()
+    package, _, call_of_it = made.partition(":")
+    name = call_of_it.partition("(")[0]
+    (tmp_path / f"own_{name}.py").write_text(
+        f"from sklearn.{package} import {name}\nmodel = {call_of_it}\n"
+    )
+    line = ("run", "insects.csv", "--id", "who", *QUICK, "--estimator", f"own_{name}:model")
+    call(*line, "--out", "whole")
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 4)  # 3 of labels, 1 of classes
+        output = call(*line, "--out", "a/b", code=130)
+    assert "4 fits are kept in a/b.resume" in output
+    assert "run the same command with --resume" in output
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["b.resume"]
+    begun = interrupt_after(monkeypatch, 2)
+    assert "Going on from 4 fits in a/b.resume" in call(*line, "--out", "a/b", "--resume")
+    assert len(begun) == 2
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["b"]
+    assert files_of(tmp_path / "a" / "b") == files_of(tmp_path / "whole")
+
+
+def test_a_run_of_other_data_or_settings_does_not_go_on(tmp_path, monkeypatch):
+    write_table()
+    label = rows_of("insects.csv")[0]["label"]
+    (tmp_path / "decisions.csv").write_text(f"row,given,decision,class\ni0,{label},change,bee\n")
+    line = ("run", "insects.csv", "--out", "out", "--decisions", "decisions.csv")
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 2)
+        call(*line, *QUICK, "--id", "who", code=130)
+    before = files_of(tmp_path / "out.resume")
+    output = call(*line, "--rounds", 1, "--folds", 4, "--seed", 3, "--resume", code=2)
+    assert 'out.resume is of another run: --id was "who" and is not given, --folds' in output
+    assert "--folds was 3 and is 4, --seed was 0 and is 3. " in output
+    content = (tmp_path / "decisions.csv").read_bytes()
+    (tmp_path / "decisions.csv").write_bytes(content.replace(b"bee\n", b"ant\n"))
+    output = call(*line, *QUICK, "--id", "who", "--resume", code=2)
+    assert "another run: --decisions has other content. " in output
+    (tmp_path / "decisions.csv").write_bytes(content)
+    write_table(seed=1)
+    output = call(*line, *QUICK, "--id", "who", "--resume", code=2)
+    assert "another run: table has other content. " in output
+    assert files_of(tmp_path / "out.resume") == before
+    output = call(*line, *QUICK, "--id", "who")
+    assert "The fits of an interrupted run in out.resume are removed" in output
+    assert not (tmp_path / "out.resume").exists()
+
+
+def test_nothing_to_go_on_from(tmp_path, monkeypatch):
+    write_table()
+    line = ("run", "insects.csv", "--id", "who", *QUICK, "--resume")
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 0)
+        assert "Interrupted. Nothing was written." in call(*line, code=130)
+    assert [path.name for path in tmp_path.iterdir()] == ["insects.csv"]
+    output = call(*line)
+    assert "There is nothing in insects_labels.resume to go on from" in output
+
+
+def test_fits_that_cannot_be_kept(tmp_path, monkeypatch):
+    """Of a class that is not known, or where there is no room: the run does without."""
+    write_table()
+    (tmp_path / "unheard_of.py").write_text(
+        "from sklearn.linear_model import LogisticRegression\n"
+        "class Model(LogisticRegression):\n    pass\n"
+    )
+    line = ("run", "insects.csv", "--id", "who", *QUICK)
+    own = ("--estimator", "unheard_of:Model")
+
+    def full(*arguments, **options):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    for options in (own, ()):
+        with monkeypatch.context() as patch:
+            interrupt_after(patch, 2)
+            if options is not own:
+                patch.setattr("decoupling.run.fits_kept.written_whole", full)
+            assert "Interrupted. Nothing was written." in call(*line, *options, code=130)
+        assert not (tmp_path / "insects_labels.resume").exists()
+    call(*line, *own)
+
+
+def test_a_run_that_fails_leaves_no_fits(tmp_path, monkeypatch):
+    def fail(*arguments, **options):
+        raise ValueError("It went wrong.")
+
+    monkeypatch.setattr("decoupling.persistence.save", fail)
+    write_table()
+    call("run", "insects.csv", "--id", "who", *QUICK, "--out", "a/b", code=2)
+    assert [path.name for path in tmp_path.iterdir()] == ["insects.csv"]
+
+
+def test_interrupted_while_writing_it_need_not_fit_again(tmp_path, monkeypatch):
     def interrupt(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("decoupling.persistence.save", interrupt)
     write_table()
-    output = call("run", "insects.csv", "--id", "who", *QUICK, "--out", "a/b", code=130)
-    assert "Interrupted. Nothing was written." in output
-    assert [path.name for path in tmp_path.iterdir()] == ["insects.csv"]
+    line = ("run", "insects.csv", "--id", "who", *QUICK, "--out", "a/b")
+    with monkeypatch.context() as patch:
+        patch.setattr("decoupling.persistence.save", interrupt)
+        assert "6 fits are kept" in call(*line, code=130)
+    assert sorted(path.name for path in tmp_path.rglob("*") if path.is_dir()) == ["a", "b.resume"]
+    interrupt_after(monkeypatch, 0)
+    call(*line, "--resume")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes")
@@ -516,15 +646,28 @@ def test_whoever_reads_may_stop_reading():
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_it_leaves_nothing_behind(tmp_path, number):
+def test_signals_leave_the_finished_fits(tmp_path, number):
     write_table()
+    (tmp_path / "slow.py").write_text(
+        "import time\n"
+        "from sklearn.linear_model import LogisticRegression\n"
+        "model = LogisticRegression()\n"
+        "fit = LogisticRegression.fit\n"
+        "def slow(self, *arguments, **options):\n"
+        "    time.sleep(0.5)\n"
+        "    return fit(self, *arguments, **options)\n"
+        "LogisticRegression.fit = slow\n"
+    )
     line = [sys.executable, "-m", "decoupling", "run", "insects.csv", "--id", "who",
-            "--estimator", "forest"]  # fmt: skip
+            "--estimator", "slow:model"]  # fmt: skip
     process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert b"insects.csv" in process.stdout.readline()
-    time.sleep(0.5)
+    while process.poll() is None and not (tmp_path / "insects_labels.resume").exists():
+        time.sleep(0.05)
     process.send_signal(number)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said
-    assert b"Nothing was written" in said
-    assert [path.name for path in tmp_path.iterdir()] == ["insects.csv"]
+    assert b"run the same command with --resume" in said
+    kept = sorted(path.suffix for path in (tmp_path / "insects_labels.resume").iterdir())
+    assert kept[-1] == ".json"
+    assert set(kept[:-1]) == {".fit"}
+    assert not (tmp_path / "insects_labels").exists()

@@ -13,6 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from threading import active_count
 
+import golden
 import numpy as np
 import pytest
 from flowers import HOSTILE, fit, irises
@@ -21,12 +22,14 @@ from sklearn.tree import DecisionTreeClassifier
 
 import decoupling
 from decoupling import TransitionDisplay, TransitionPrior, infer, load, save
+from decoupling.cross_fitting import fit_clone
+from decoupling.inference import steps
 from decoupling.inference.optimise import Trace
 from decoupling.persistence.manifest import SCHEMA
+from decoupling.run import fits_kept
 
 QUICK = ("--rounds", 0, "--folds", 2)
 FORMULAS = ["=1+1", "+1", "-x", "@x", "\tx", "\rx"]
-GOLDEN = Path(__file__).parents[1] / "data" / "classifier_schema_1.decoupling"
 
 
 @pytest.fixture(scope="module")
@@ -118,9 +121,9 @@ def test_27_files_that_want_to_do_harm(tmp_path, monkeypatch, content, message):
     assert [found.name for found in tmp_path.iterdir()] == ["model.decoupling"]
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.InconsistentVersionWarning")
 def test_28_files_of_other_versions(tmp_path, problem):
-    assert load(GOLDEN).classes_.tolist() == ["ant", "bee", "cat"]
+    """A file of each kind and schema so far loads: see tests/persistence/test_golden.py."""
+    assert load(golden.path_of("posterior", 1)).classes == ("ant", "bee", "cat")
     path = tmp_path / "p.decoupling"
     save(infer(problem.label_proba, problem.concentration), path)
     with zipfile.ZipFile(path) as archive:
@@ -134,11 +137,7 @@ def test_28_files_of_other_versions(tmp_path, problem):
 
 
 def test_29_interrupted_runs(problem, tmp_path):
-    """`infer` goes on from a checkpoint to the same bits, and refuses that of other rows.
-
-    The command line has none: its fits are those of any classifier, and it exits with 130 and
-    leaves nothing behind (tests/cli).
-    """
+    """`infer` goes on from a checkpoint to the same bits, and refuses that of other rows."""
     expected = infer(problem.label_proba, problem.concentration)
 
     def stop(iteration, terms):
@@ -151,6 +150,34 @@ def test_29_interrupted_runs(problem, tmp_path):
         infer(problem.label_proba[::-1], problem.concentration, checkpoint=tmp_path)
     found = infer(problem.label_proba, problem.concentration, checkpoint=tmp_path)
     assert found.class_proba.tobytes() == expected.class_proba.tobytes()
+
+
+def test_29_interrupted_commands(table, command, refused, pets, tmp_path, monkeypatch):
+    """The finished fits are kept, those of other data or settings refused (also in tests/cli)."""
+    line = ("run", "pets.csv", "--rounds", 1, "--folds", 2)
+    table()
+    command(*line, "--out", "whole")
+
+    def stop(*arguments):
+        if len(list(tmp_path.glob("part.resume/*.fit"))) == 2:
+            raise KeyboardInterrupt
+        return fit_clone(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fits_kept, "_SHARE", 1e9)  # each is written as soon as it is there
+        patch.setattr(fits_kept, "fit_clone", stop)
+        assert "with --resume" in command(*line, "--out", "part", code=130)
+    assert not (tmp_path / "part").exists()
+    assert "--seed was 0 and is 1" in refused(*line, "--out", "part", "--seed", 1, "--resume")
+    table(labels=pets[1][::-1])
+    assert "table has other content" in refused(*line, "--out", "part", "--resume")
+    table()
+    assert "Going on from 2 fits" in command(*line, "--out", "part", "--resume")
+    assert not (tmp_path / "part.resume").exists()
+    names = [path.name for path in (tmp_path / "whole").iterdir()]
+    for name in names:
+        assert (tmp_path / "part" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    assert "model.decoupling" in names
 
 
 def test_30_no_room_or_no_right_to_write(table, command, refused, tmp_path, monkeypatch):
@@ -218,6 +245,22 @@ def test_34_a_bound_that_falls_is_on_record():
     trace = Trace("tolerance", np.array([-9.0, -5.0, -6.0]), terms, terms, terms, terms)
     assert trace.fall == 1.0
     assert "fell by 1 in one of the 2 iterations" in trace.convergence.text
+
+
+def test_34_a_nan_in_mid_run(problem, monkeypatch):
+    """It stops at once, and says how to get the last good state; a checkpoint keeps that, too."""
+    step = steps.global_step
+
+    def broken(*args):
+        method = step(*args)
+        state = args[1]
+        state.transitions = state.transitions.replace(state.transitions.parameters * np.nan)
+        return method
+
+    monkeypatch.setattr(steps, "global_step", broken)
+    message = "no number for T or gamma after iteration 1, .* max_iter=0 gives the last good answer"
+    with pytest.raises(FloatingPointError, match=message):
+        infer(problem.label_proba, problem.concentration)
 
 
 def run_python(code, **environment):

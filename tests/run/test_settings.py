@@ -37,6 +37,13 @@ def test_what_is_not_known(tmp_path):
         path.write_text(f"[settings]\n{line}\n")
         with pytest.raises(TableError, match="cannot be"):
             read_settings(path)
+    for text in ("", "folds = 3\n", "[setings]\nfolds = 3\n"):
+        path.write_text(text)
+        with pytest.raises(TableError, match=r"no settings: put them below a line \[settings\]"):
+            read_settings(path)
+    path.write_text("folds = 3\n[settings]\nrounds = 2\n")
+    with pytest.raises(TableError, match=r"folds must stand below the line \[settings\]"):
+        read_settings(path)
     path.write_text("settings = 5\n")
     with pytest.raises(TableError, match="settings must be a table"):
         read_settings(path)

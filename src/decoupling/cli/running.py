@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -42,9 +43,11 @@ from decoupling.cli.options import (
 from decoupling.cli.pipes import as_file, beside
 from decoupling.cli.progress import fits_shown
 from decoupling.cli.terminal import (
+    INTERRUPTED,
     NOT_CONVERGED,
     busy,
     console,
+    errors,
     plainly,
     print_json,
     shown,
@@ -92,11 +95,21 @@ def run(
         str, typer.Option("--format", help="Of the probabilities: parquet or csv.")
     ] = "parquet",
     raw_csv: RawCsv = False,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on from the fits that an interrupted run has kept in OUT.resume; from the "
+            "start if there are none. Table and options must be the same.",
+        ),
+    ] = False,
     force: Force = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 after a warning.")] = False,
     as_json: Json = False,
 ) -> None:
     """Find the true classes behind the labels of a table; write tables, a report and a model.
+
+    Interrupted, it keeps the fits that are finished: the same command with --resume goes on.
 
     decoupling run demo/digits.csv --label label --task noisy --out demo/run --force
     """
@@ -122,22 +135,74 @@ def run(
         out = out or _folder_for(file)
         inputs = [file, *(Path(path) for path in (config, settings.decisions) if path is not None)]
         refuse_existing(out, file_names(settings), force=force, inputs=inputs)
-        with as_file(file) as path:
-            solved = _solve_file(path, settings, beside(file), quiet=as_json)
-            digest = file_digest(path)
         decided = settings.decisions
-        settings = replace(settings, label=solved.problem.label, decisions=decided and _DECISIONS)
-        if expected not in (None, digest):
-            solved.warnings.append(f"{file.name} is not the file that {config} was written for.")
-        with collected_warnings() as warned:
-            command = _command(file.name, settings)
-            report = report_of(solved, settings, digest, title=file.name, command=command)
-            paths = write_files(
-                solved, settings, report, file.name, digest, out, force=force, decisions=decided
-            )
+        with as_file(file) as path:
+            digest = file_digest(path)
+            with _resumable(out, settings, digest, resume=resume):
+                solved = _solve_file(path, settings, beside(file), quiet=as_json)
+                settings = replace(
+                    settings, label=solved.problem.label, decisions=decided and _DECISIONS
+                )
+                if expected not in (None, digest):
+                    solved.warnings.append(
+                        f"{file.name} is not the file that {config} was written for."
+                    )
+                with collected_warnings() as warned:
+                    command = _command(file.name, settings)
+                    report = report_of(solved, settings, digest, title=file.name, command=command)
+                    paths = write_files(
+                        solved, settings, report, file.name, digest, out, force=force,
+                        decisions=decided,
+                    )  # fmt: skip
         solved.warnings.extend(warned)
         _tell(solved, report, paths, as_json=as_json)
     _leave(solved, strict)
+
+
+@contextmanager
+def _resumable(out: Path, settings: Any, table: str, *, resume: bool) -> Iterator[None]:
+    """Keep the fits of a run beside its folder if it is interrupted; go on from those there."""
+    from decoupling.run.fits_kept import (
+        KeptFits,
+        is_there,
+        keeping_fits,
+        refuse_other_run,
+        what_runs,
+    )
+    from decoupling.run.settings import file_digest
+
+    decided = settings.decisions and file_digest(Path(settings.decisions))
+    run = what_runs(vars(settings), table, decided)
+    kept = KeptFits(out.with_name(f"{out.name}.resume"), run)
+    if resume and is_there(kept.folder):
+        refuse_other_run(kept.folder, run)
+        _note(f"Going on from {len(kept)} fits in {kept.folder}.")
+    elif resume:
+        _note(f"There is nothing in {kept.folder} to go on from: the run begins from the start.")
+    elif is_there(kept.folder):
+        _note(f"The fits of an interrupted run in {kept.folder} are removed: no --resume.")
+        kept.remove()
+    try:
+        with keeping_fits(kept):
+            yield
+    except KeyboardInterrupt:
+        if kept.n_waiting:
+            _note(f"Interrupted. Writing {kept.n_waiting} fits; a second time stops that too.")
+        try:
+            kept.write_waiting()
+        except KeyboardInterrupt:
+            pass
+        if not is_there(kept.folder):
+            raise
+        _note(
+            f"Interrupted. {len(kept)} fits are kept in {kept.folder}: to go on, run the same "
+            "command with --resume."
+        )
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _note(text: str) -> None:
+    errors.print(shown(text), markup=False)
 
 
 def _folder_for(file: Path) -> Path:
@@ -150,7 +215,7 @@ def _folder_for(file: Path) -> Path:
 
 def _refuse_options(ctx: typer.Context) -> None:
     """Options that a file of settings would override without a word."""
-    allowed = {"file", "out", "config", "force", "strict", "as_json"}
+    allowed = {"file", "out", "config", "resume", "force", "strict", "as_json"}
     given = [
         f"--{name.replace('_', '-')}"
         for name in ctx.params

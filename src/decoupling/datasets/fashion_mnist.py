@@ -57,6 +57,19 @@ def load_fashion_mnist(
     download : bool
         If they are in none of these places, whether to fetch the data from OpenML, by way of
         scikit-learn, which keeps a copy.
+
+    Examples
+    --------
+    >>> X, y = load_fashion_mnist("test")  # doctest: +SKIP
+    >>> X.shape, y.shape  # doctest: +SKIP
+    ((10000, 784), (10000,))
+
+    Where the files are not, it says where it has looked:
+
+    >>> load_fashion_mnist("test", folder="no such folder")
+    Traceback (most recent call last):
+        ...
+    FileNotFoundError: ...
     """
     if subset not in _FILES:
         raise ValueError(f'subset must be "train" or "test"; got {subset!r}.')

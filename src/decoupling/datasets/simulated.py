@@ -42,6 +42,14 @@ class SimulatedLabels:
         p(y | x), by the densities that the samples were drawn from.
     label_posterior : (N, S) array
         p(s | x), the best that a classifier trained on the labels can do.
+
+    Examples
+    --------
+    >>> data = four_normals(500, random_state=0)
+    >>> data.X.shape, data.transitions.shape
+    ((500, 2), (4, 4))
+    >>> bool(np.allclose(data.class_posterior @ data.transitions, data.label_posterior))
+    True
     """
 
     X: FloatArray

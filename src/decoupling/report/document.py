@@ -21,12 +21,12 @@ _FRAME: Final = 800
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Report:
-    """A report on a fitted classifier; made by ``DecouplingClassifier.report``.
+    """A report on a fitted classifier; made by `decoupling.DecouplingClassifier.report`.
 
     Attributes
     ----------
     content : dict
-        All that it says; see `decoupling.report.content` for its schema.
+        All that it says; its schema is the docstring of ``decoupling.report.content``.
 
     Examples
     --------

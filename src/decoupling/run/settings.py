@@ -99,7 +99,12 @@ def read_settings(path: Path) -> tuple[Settings, str | None]:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise TableError(f"{path.name} is no TOML file: {error}.") from error
-    given = content.get("settings", {})
+    if "settings" not in content:
+        raise TableError(f"{path.name} has no settings: put them below a line [settings].")
+    astray = sorted(set(content) - {"version", "file", "sha256", "settings"})
+    if astray:
+        raise TableError(f"{path.name}: {', '.join(astray)} must stand below the line [settings].")
+    given = content["settings"]
     if not isinstance(given, dict):
         raise TableError(f"{path.name}: settings must be a table, [settings].")
     kinds = {field.name: _KINDS[str(field.type)] for field in fields(Settings)}
@@ -121,5 +126,9 @@ def read_settings(path: Path) -> tuple[Settings, str | None]:
 
 def file_digest(path: Path) -> str:
     """SHA-256 of a file."""
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist.")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; give a file.")
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -38,6 +38,16 @@ class Round:
         Proposals of this round that passed the cut-edge test, and that did not.
     f1 : float or None
         Macro-F1 of the rows relabelled so far, if true classes were supplied.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from decoupling import SetredClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> given = np.where(np.arange(150) % 10 == 0, y, np.nan)
+    >>> history = SetredClassifier(random_state=0).fit(X, given).history_
+    >>> history[0].relabelled < history[-1].relabelled
+    True
     """
 
     relabelled: int

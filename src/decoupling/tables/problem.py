@@ -211,7 +211,10 @@ def _labels(table: Table, name: str, unlabelled: str | None, guesses: dict[str, 
         labels[meant] = None
     seen = {value for value in labels.tolist() if value is not None}
     if not seen:
-        raise TableError(f"{table.name}: column {name!r} has no label in any row.")
+        raise TableError(
+            f"{table.name}: column {name!r} has no label in any row. --label says which column "
+            f"holds them: {table.listed_columns()}."
+        )
     gaps = sum(value is None for value in labels.tolist())
     if len(seen) > max(_MOST_LABELS / 5, (len(labels) - gaps) / 2):
         raise TableError(

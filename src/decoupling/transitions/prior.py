@@ -97,14 +97,28 @@ class TransitionPrior:
     def from_concentration(
         cls, concentration: ArrayLike, *, classes: Names | None = None, labels: Names | None = None
     ) -> TransitionPrior:
-        """Prior with these Dirichlet concentrations, shape (C, S); zeros are impossible labels."""
+        """Prior with these Dirichlet concentrations, shape (C, S); zeros are impossible labels.
+
+        Examples
+        --------
+        >>> TransitionPrior.from_concentration([[50, 0], [40, 10]]).mean
+        array([[1. , 0. ],
+               [0.8, 0.2]])
+        """
         rows = check_concentration("transitions", concentration)
         total = rows.sum(axis=1)
         return cls(rows / total[:, None], total, classes=classes, labels=labels)
 
     @classmethod
     def supervised(cls, classes: Names) -> TransitionPrior:
-        r"""Every sample has the label of its class, :math:`T = I`, known."""
+        r"""Every sample has the label of its class, :math:`T = I`, known.
+
+        Examples
+        --------
+        >>> TransitionPrior.supervised(["cat", "dog"]).mean
+        array([[1., 0.],
+               [0., 1.]])
+        """
         names = as_names("classes", classes)
         return cls(np.eye(len(names)), np.inf, classes=names, labels=names)
 
@@ -115,6 +129,17 @@ class TransitionPrior:
         r"""A sample has the label of its class, or none.
 
         .. math:: E[T_{c,\mathrm{unlabelled}}] = 1 - \rho_c, \qquad E[T_{cc}] = \rho_c
+
+        Examples
+        --------
+        >>> prior = TransitionPrior.semi_supervised(
+        ...     ["cat", "dog"], labelled={"cat": 0.1, "dog": 0.4}
+        ... )
+        >>> prior.labels
+        (None, 'cat', 'dog')
+        >>> prior.mean
+        array([[0.9, 0.1, 0. ],
+               [0.6, 0. , 0.4]])
         """
         names = as_names("classes", classes)
         rates = check_labelled(labelled, names)
@@ -134,6 +159,12 @@ class TransitionPrior:
         .. math:: E[T] = \begin{pmatrix} 1 & 0 \\ 1 - \rho & \rho \end{pmatrix}
 
         Rows are negative (known), positive; columns unlabelled, positive.
+
+        Examples
+        --------
+        >>> TransitionPrior.positive_unlabelled(labelled=0.25).mean
+        array([[1.  , 0.  ],
+               [0.75, 0.25]])
         """
         return cls.multi_positive_unlabelled([positive], negative, labelled, strength=strength)
 
@@ -156,6 +187,13 @@ class TransitionPrior:
 
         for positive classes c and s. The negative class is the first, always unlabelled (known);
         `labelled` and `noise` are those of the positive classes.
+
+        Examples
+        --------
+        >>> TransitionPrior.multi_positive_unlabelled(["cat", "dog"], labelled=0.5).mean
+        array([[1. , 0. , 0. ],
+               [0.5, 0.5, 0. ],
+               [0.5, 0. , 0.5]])
         """
         names = as_names("positives", positives)
         rates = np.append(0.0, check_labelled(labelled, names))
@@ -177,6 +215,13 @@ class TransitionPrior:
 
             E[T_{c,\mathrm{unlabelled}}] = 1 - \rho_c, \qquad E[T_{cc}] = \rho_c (1 - \epsilon_c),
             \qquad E[T_{cs}] = \rho_c \epsilon_c / (C - 1) \quad (s \ne c)
+
+        Examples
+        --------
+        >>> TransitionPrior.noisy(["cat", "dog", "fox"], noise=0.2, labelled=0.5).mean
+        array([[0.5 , 0.4 , 0.05, 0.05],
+               [0.5 , 0.05, 0.4 , 0.05],
+               [0.5 , 0.05, 0.05, 0.4 ]])
         """
         names = as_names("classes", classes)
         rates = check_labelled(labelled, names)
@@ -192,6 +237,14 @@ class TransitionPrior:
 
         where `noise` is :math:`K_{cs} = p(s \mid c, \mathrm{labelled})`, shape (C, C): either with
         rows that sum to 1, or with zeros on the diagonal, which is then the rest of each row.
+
+        Examples
+        --------
+        Three dogs in ten are called cats, and no cat is called a dog:
+
+        >>> TransitionPrior.class_conditional_noise(["cat", "dog"], [[0, 0], [0.3, 0]]).mean
+        array([[1. , 0. ],
+               [0.3, 0.7]])
         """
         names = as_names("classes", classes)
         rates = check_labelled(labelled, names)
@@ -207,6 +260,13 @@ class TransitionPrior:
 
             E[T_{c,\mathrm{unlabelled}}] = 1 - \rho_c, \qquad E[T_{cc}] = 0,
             \qquad E[T_{cs}] = \rho_c / (C - 1) \quad (s \ne c)
+
+        Examples
+        --------
+        >>> TransitionPrior.complementary(["cat", "dog", "fox"]).mean
+        array([[0. , 0.5, 0.5],
+               [0.5, 0. , 0.5],
+               [0.5, 0.5, 0. ]])
         """
         return cls.noisy(classes, 1.0, labelled, strength=strength)
 
@@ -252,6 +312,11 @@ class TransitionPrior:
         .. math:: E[p(s)] = \sum_c b_c \, E[T_{cs}]
 
         with b the `class_balance`: one share per class or {class: share}, uniform by default.
+
+        Examples
+        --------
+        >>> TransitionPrior.positive_unlabelled(labelled=0.25).predictive([0.6, 0.4])
+        array([0.9, 0.1])
         """
         n_classes = len(self.classes)
         balance = np.full(n_classes, 1 / n_classes)

@@ -48,6 +48,13 @@ class Task:
     tied : (C, S) array of int
         Cells with the same number are equal by assumption; -1 is free. A number that occurs in
         several classes must occur equally often in all of them.
+
+    Examples
+    --------
+    >>> from decoupling import TransitionPrior
+    >>> TransitionPrior.positive_unlabelled().task.mask  # negatives are always unlabelled
+    array([[ True, False],
+           [ True,  True]])
     """
 
     name: str
