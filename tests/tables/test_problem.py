@@ -78,7 +78,7 @@ def test_the_guess_leaves_other_columns_alone():
         ({"x": X, "kind": ["a", "b"] * 2}, {"unlabelled": "c"}, "no label in column 'kind' is 'c'"),
         ({"x": X, "kind": [[1], [2]] * 2}, {"label": "kind"}, "Cells of type list are no labels"),
         ({"x": X, "kind": ["a"] * 4}, {}, "all labels in column 'kind' are 'a'"),
-        ({"x": X, "kind": pa.nulls(4, pa.float64())}, {}, "'kind' has no label in any row"),
+        ({"x": X, "kind": pa.nulls(4, pa.float64())}, {}, "no label in any row. --label says"),
         ({"x": X, "kind": ["a", "b"] * 2}, {"label": "kin"}, "Did you mean 'kind'"),
         ({"x": X, "kind": ["a", "b"] * 2}, {"exclude": ["y"]}, "has no column 'y'"),
         ({"x": X, "kind": ["a", "b"] * 2}, {"numeric": ["y"]}, "has no column 'y'"),
