@@ -6,7 +6,7 @@ RUN    := $(VENV)/bin/python
 PIP    := $(RUN) -m pip install --quiet --disable-pip-version-check
 ARGS   ?=
 
-.PHONY: help demo test check bench quality recipe balance reproduce mutants nightly soak audit clean
+.PHONY: help demo test check docs bench quality recipe balance study reference sbc reproduce mutants nightly soak fuzz audit clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -14,8 +14,8 @@ help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
 # Small problems, and tests that share the cores, are fastest with one BLAS thread per process.
-demo test check quality recipe balance reproduce nightly soak: export OMP_NUM_THREADS := 1
-demo test check quality recipe balance reproduce nightly soak: export OPENBLAS_NUM_THREADS := 1
+demo test check docs quality recipe balance study reference sbc reproduce nightly soak fuzz: export OMP_NUM_THREADS := 1
+demo test check docs quality recipe balance study reference sbc reproduce nightly soak fuzz: export OPENBLAS_NUM_THREADS := 1
 
 demo: $(VENV)/cli.stamp  ## digits with bad labels: before and after, and a report in demo/
 	@$(VENV)/bin/decoupling demo --force
@@ -23,13 +23,16 @@ demo: $(VENV)/cli.stamp  ## digits with bad labels: before and after, and a repo
 test: $(VENV)/dev.stamp  ## run the tests; ARGS="-k name" picks some of them
 	$(RUN) -m pytest -n auto $(ARGS)
 
-check: $(VENV)/dev.stamp  ## format, lint, types, layers, doctests and the README
+check: $(VENV)/dev.stamp  ## format, lint, types, layers, doctests, the README and the guide
 	$(RUN) -m ruff format --check .
 	$(RUN) -m ruff check .
 	$(RUN) -m mypy --strict src
 	$(VENV)/bin/lint-imports
 	$(RUN) -m pytest --quiet --doctest-modules src
-	$(RUN) tools/run_readme.py
+	$(RUN) tools/run_readme.py README.md docs/guide/*.md
+
+docs: $(VENV)/docs.stamp  ## the site, in build/docs; a warning is an error, and no network is needed
+	$(RUN) -m sphinx -W --keep-going -b html docs build/docs $(ARGS)
 
 bench: $(VENV)/bench.stamp  ## measure speed and memory against peers
 	$(RUN) -m benchmarks $(ARGS)
@@ -43,6 +46,15 @@ recipe: $(VENV)/bench.stamp  ## the tasks of the reference recipe, beside naive 
 balance: $(VENV)/bench.stamp  ## class priors compared; needs apt-get install dataset-fashion-mnist
 	$(RUN) -m benchmarks.class_balance $(ARGS)
 
+study: $(VENV)/bench.stamp  ## how often intervals hold the truth, on simulated data; resumes
+	$(RUN) -m benchmarks.calibration $(ARGS)
+
+reference: $(VENV)/dev.stamp  ## exact posteriors of small problems beside ours; ARGS="--anew" samples again
+	$(RUN) tools/reference_posteriors.py $(ARGS)
+
+sbc: $(VENV)/dev.stamp  ## where the truth lies in what is reported of it, over simulations
+	$(RUN) tools/variational_sbc.py $(ARGS)
+
 reproduce: $(VENV)/reproduce.stamp  ## the paper's experiments: ARGS="simulated", "agreement", "fashion --help"
 	$(VENV)/bin/decoupling reproduce $(ARGS)
 
@@ -55,11 +67,14 @@ nightly: $(VENV)/dev.stamp  ## thousands of random problems: a distribution, or 
 soak: $(VENV)/dev.stamp  ## a thousand fits in one process, and eight threads at once
 	$(RUN) tools/soak.py $(ARGS)
 
+fuzz: $(VENV)/fuzz.stamp  ## ten minutes of forged model files, guided by the code that they reach
+	$(RUN) tools/fuzz_load.py $(ARGS)
+
 audit: $(VENV)/audit.stamp  ## ask the advisory database about the dependencies; needs the network
 	$(RUN) -m pip_audit --local --skip-editable --strict $(ARGS)
 
 clean:  ## remove the environment, caches and builds
-	rm -rf $(VENV) build dist .*_cache .hypothesis
+	rm -rf $(VENV) build dist .*_cache .hypothesis docs/gallery docs/generated docs/reference/generated
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(RUN):

@@ -9,10 +9,11 @@ from flowers import fit, irises
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import random_problem
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
 
-from decoupling import SetredClassifier, infer
+from decoupling import DecouplingClassifier, SetredClassifier, infer, save
 
 THREADS = 8
 PROBLEM = random_problem(3, n_rows=200)
@@ -97,3 +98,35 @@ def test_rows_labels_and_options_are_left_alone():
     clf.report().html()
     assert (X.tobytes(), given.tolist(), weight.tobytes()) == before
     assert not hasattr(estimator, "classes_")
+
+
+def test_one_fitted_classifier_is_asked_by_eight_threads_at_once(tmp_path):
+    """What is computed on first use, and kept, is the same whoever comes first."""
+    X, given, _ = irises()
+    clf = fit(X, given, estimator=GaussianNB())
+
+    def answers(number, clf=clf):
+        for path in (tmp_path / f"{number}.decoupling", tmp_path / "all.decoupling"):
+            save(clf, path)
+        low, high = clf.transition_interval()
+        drawn = clf.posterior_.draw(2, random_state=0)
+        parts = (clf.predict_proba(X), low, high, *drawn, *clf.class_balance_interval())
+        return b"".join(part.tobytes() for part in parts)
+
+    with ThreadPoolExecutor(THREADS) as threads:
+        together = set(threads.map(answers, range(THREADS)))
+    assert together == {answers("alone", fit(X, given, estimator=GaussianNB()))}
+    assert len({path.read_bytes() for path in tmp_path.iterdir()}) == 1
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_self_training_of_one_seed(n_jobs):
+    X, given, _ = irises()
+    given[::3] = None
+    start = DecouplingClassifier(GaussianNB(), cv=2, rounds=0, random_state=0, n_jobs=n_jobs)
+    models = [
+        SetredClassifier(GaussianNB(), start=one, max_iter=2, random_state=0).fit(X, given)
+        for one in (start, clone(start).set_params(n_jobs=None))
+    ]
+    one, other = (model.predict_proba(X).tobytes() for model in models)
+    assert one == other

@@ -1,7 +1,8 @@
 """Break the mathematics on purpose and see that the tests notice.
 
 Each mutant changes one line in a copy of the sources. A mutant that no test catches is a hole in
-the tests. Run it with ``make mutants``.
+the tests. Run it with ``make mutants``; names of modules on the command line choose their mutants.
+The tests of the module itself come first, those of all the inference only if these do not notice.
 """
 
 from __future__ import annotations
@@ -85,14 +86,119 @@ MUTANTS = [
         "no_lower = dirichlet.row_sum(ahead_terms) >= _no_lower_than(terms)",
         "no_lower = np.full(len(terms), True)",
     ),
+    Mutant(
+        "prior of T dropped, classes integrated out",
+        "integrated",
+        "value + self._log_prior(transitions), mean",
+        "value, mean",
+    ),
+    Mutant(
+        "draws of Y not weighed by what they come from",
+        "integrated",
+        "return cls(draws, target - proposed, weight, counts)",
+        "return cls(draws, 0 * proposed, weight, counts)",
+    ),
+    Mutant(
+        "draws of T not weighed by what they come from",
+        "integrated",
+        "worth = _worth(values_there - proposed)",
+        "worth = _worth(values_there)",
+    ),
+    Mutant(
+        "curvature of ln T itself dropped",
+        "integrated",
+        "second += totals[classes] *",
+        "second += 0 * totals[classes] *",
+    ),
+    Mutant(
+        "covariance of the draws' slopes dropped",
+        "integrated",
+        "second += (off * counted.reshape(-1, 1)).T @ off",
+        "second += 0",
+    ),
+    Mutant(
+        "members of a row's classes not by chance",
+        "integrated",
+        "variance += share[rows] @ (own - square) / n_rows",
+        "variance += 0",
+    ),
+    Mutant(
+        "classes of a row known for the balance",
+        "integrated",
+        "variance += share[rows] ** 2 @ (square - own**2)",
+        "variance += 0",
+    ),
+    Mutant(
+        "pulls of rows left out not centred",
+        "integrated",
+        "pulls = self.slopes - self.slopes.mean(axis=0)",
+        "pulls = self.slopes",
+    ),
+    Mutant(
+        "balance does not follow rows left out",
+        "integrated",
+        "balance = self.balance_parts + of_logs",
+        "balance = self.balance_parts + 0 * of_logs",
+    ),
+    Mutant(
+        "variance by the curvature of another scale",
+        "integrated",
+        "variance = mean**2 * (turned**2)",
+        "variance = mean * (turned**2)",
+    ),
+    Mutant(
+        "balance as of draws with tails that are too long",
+        "integrated",
+        "worth = _worth(-0.5 * (steps**2).sum(axis=1) - proposed)",
+        "worth = _worth(-0.0 * (steps**2).sum(axis=1))",
+    ),
+    Mutant(
+        "variance of a Beta distribution off by one",
+        "intervals",
+        "np.where(varies, variance, 0.1) - 1.0",
+        "np.where(varies, variance, 0.1)",
+    ),
+    Mutant(
+        "rest of the stick lost",
+        "marginal",
+        "gamma[c + 1 :].sum() - 1.0, gamma[c] - 1.0",
+        "gamma[c + 1] - 1.0, gamma[c] - 1.0",
+    ),
+    Mutant(
+        "equal rows counted once",
+        "marginal",
+        "out[k] += repeats[rows] @",
+        "out[k] += np.ones_like(repeats[rows]) @",
+    ),
+    Mutant(
+        "shape not drawn to 1/2",
+        "pareto",
+        "return (n * shape + _PRIOR_DRAWS * _PRIOR_SHAPE) / (n + _PRIOR_DRAWS)",
+        "return shape",
+    ),
+    Mutant(
+        "tail from the smallest weights",
+        "pareto",
+        "ordered = np.sort(log_weights)",
+        "ordered = -np.sort(-log_weights)",
+    ),
+    Mutant(
+        "prior of T dropped from importance weights",
+        "overlap",
+        "prior.parameters - reported.parameters",
+        "-reported.parameters",
+    ),
 ]
 
 
 def main() -> int:
     """Run the tests of the inference on every mutant; the number that survived."""
-    survived = 0
+    survived, chosen = 0, sys.argv[1:]
     for mutant in MUTANTS:
-        failed = failing_tests(mutant)
+        if chosen and mutant.module not in chosen:
+            continue
+        own = f"tests/inference/test_{mutant.module}.py"
+        failed = failing_tests(mutant, own) or failing_tests(mutant, "tests/inference")
         survived += not failed
         names = sorted({re.sub(r"\[.*", "", test.split("::")[-1]) for test in failed})
         verdict = f"caught by {len(failed)} tests: {', '.join(names[:4])}" if failed else "SURVIVED"
@@ -100,8 +206,8 @@ def main() -> int:
     return survived
 
 
-def failing_tests(mutant: Mutant) -> list[str]:
-    """Tests that fail when the sources carry this mutant."""
+def failing_tests(mutant: Mutant, tests: str) -> list[str]:
+    """Of these tests those that fail when the sources carry this mutant."""
     with tempfile.TemporaryDirectory() as folder:
         for part in ("src", "tests"):
             shutil.copytree(ROOT / part, Path(folder, part))
@@ -112,7 +218,7 @@ def failing_tests(mutant: Mutant) -> list[str]:
             raise SystemExit(f"{mutant.name}: the line to change stands elsewhere or not at all.")
         path.write_text(source.replace(mutant.right, mutant.wrong))
         command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider"]
-        command += ["-n", "auto", "-k", "not exact", "tests/inference"]
+        command += ["-n", "auto", "-k", "not exact", tests]
         environment = os.environ | {"PYTHONPATH": str(Path(folder, "src")), "OMP_NUM_THREADS": "1"}
         done = subprocess.run(
             command, cwd=folder, env=environment, capture_output=True, text=True, check=False
