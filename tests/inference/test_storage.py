@@ -276,3 +276,57 @@ def test_what_cannot_be_read(tmp_path):
     gap = pa.table({str(s): [0.25, None if s == 2 else 0.25] for s in range(4)})
     with pytest.raises(ValueError, match="nan at row 1, column 2 is not finite"):
         infer(gap, DRAWN.concentration)
+
+
+def shortened(path, size):
+    """Cut a file to so many bytes; from its end, if the number is negative."""
+    path.write_bytes(path.read_bytes()[:size])
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda path: shortened(path, 0), "rows.npy' is empty. Write it again"),
+        (lambda path: shortened(path, 40), "rows.npy' is no whole array in NumPy's format"),
+        (
+            lambda path: shortened(path, -8),
+            r"rows.npy' was cut: .* shape \(2, 4\) takes 192 .* 184",
+        ),
+        (lambda path: path.write_text("a,b\n1,2\n"), "rows.npy' is no whole array"),
+        (lambda path: path.write_bytes(pickle.dumps([0.5])), "rows.npy' is no whole array"),
+        (lambda path: np.save(path, np.array([[0.5, "x"]], object)), "rows.npy' holds objects of"),
+    ],
+    ids=["empty", "header", "cut", "text", "pickle", "objects"],
+)
+def test_an_array_on_disk_that_is_damaged(tmp_path, damage, message):
+    path = tmp_path / "rows.npy"
+    np.save(path, np.full((2, 4), 0.25))
+    damage(path)
+    with pytest.raises(ValueError, match=f"label_proba: .*{message}"):
+        infer(path, DRAWN.concentration)
+
+
+@pytest.mark.parametrize("size", [0, -20, -1], ids=["empty", "cut", "by one"])
+@pytest.mark.parametrize("name", ["rows.parquet", "folder/b.parquet"])
+def test_parquet_that_is_cut(tmp_path, name, size):
+    table = pa.table({str(s): [0.25, 0.25] for s in range(4)})
+    (tmp_path / "folder").mkdir()
+    parquet.write_table(table, tmp_path / "folder" / "a.parquet")
+    parquet.write_table(table, tmp_path / name)
+    shortened(tmp_path / name, size)
+    given = tmp_path / name.split("/")[0]
+    with pytest.raises(ValueError, match=f"{name}' cannot be read as Parquet: .* write it again"):
+        infer(given, DRAWN.concentration)
+
+
+def test_parquet_with_damaged_pages(tmp_path):
+    """Its footer is whole, so that this comes out when rows are read."""
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(pa.table({str(s): [0.25] * 99 for s in range(4)}), path)
+    data = path.read_bytes()
+    path.write_bytes(data[:4] + b"\xff" * 40 + data[44:])
+    with pytest.raises(ValueError, match="parquet' cannot be read as Parquet"):
+        infer(path, DRAWN.concentration)
+    # What the system refuses is no fault of the file.
+    with pytest.raises(OSError, match="No space left"), storage._reading_parquet(path):
+        raise OSError(errno.ENOSPC, "No space left on device")

@@ -12,10 +12,13 @@ import mmap
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from math import prod
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import ArrayLike
 
 from decoupling._files import written_whole
@@ -32,6 +35,8 @@ from decoupling._validation import (
 
 # Rows on disk are looked through in pieces of so many entries.
 _ENTRIES: Final = 2**20
+# Later versions of the format are for names of fields, which numbers do not have.
+_HEADERS: Final = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
 def open_label_proba(source: Any, labels: BoolArray, scratch: str | Path | None = None) -> AnyArray:
@@ -51,7 +56,7 @@ def open_label_proba(source: Any, labels: BoolArray, scratch: str | Path | None 
     if path is not None and not path.exists():
         raise FileNotFoundError(f"label_proba: there is no file {str(path)!r}.")
     if path is not None and path.suffix == ".npy":
-        source = np.load(path, mmap_mode="r", allow_pickle=False)
+        source = _mapped_npy(path)
     if is_mapped(source) and source.dtype.kind in "fiub":
         _check_on_disk(source, labels)
         return np.asanyarray(source)
@@ -61,6 +66,37 @@ def open_label_proba(source: Any, labels: BoolArray, scratch: str | Path | None 
         return _spooled(source, labels, scratch)
     array = check_label_proba(source, n_labels=len(labels))
     check_possible(array, labels)
+    return array
+
+
+def _mapped_npy(path: Path) -> AnyArray:
+    """The array of a ``.npy`` file, whose header is looked at first: numpy would try other formats.
+
+    Raises
+    ------
+    ValueError
+        If it is of another format, was cut, or holds objects.
+    """
+    name, size = f"label_proba: {str(path)!r}", path.stat().st_size
+    with path.open("rb") as file:
+        try:
+            shape, _, dtype = _HEADERS[npy.read_magic(file)](file)
+        except Exception as error:  # numpy evaluates the header as a literal, which has many ways
+            what = "is empty" if size == 0 else "is no whole array in NumPy's format"
+            raise ValueError(f"{name} {what}. Write it again with numpy.save.") from error
+        start = file.tell()
+    if dtype.hasobject:
+        raise ValueError(
+            f"{name} holds objects of Python ({dtype}): these are pickles, which can run any code "
+            "and are never read. Write it again as numbers: numpy.save(path, array.astype(float))."
+        )
+    needed = start + dtype.itemsize * prod(shape)
+    if min(shape, default=0) < 0 or size < needed:
+        raise ValueError(
+            f"{name} was cut: an array of {dtype} and shape {shape} takes {needed:,} bytes, and it "
+            f"has {size:,}. Copy or write it again."
+        )
+    array: AnyArray = npy.open_memmap(path, mode="r")
     return array
 
 
@@ -140,7 +176,8 @@ def _parquet_blocks(source: Any, n_labels: int) -> Iterator[AnyArray]:
         import pyarrow as pa
         from pyarrow import dataset
     if isinstance(source, (str, Path)):
-        source = dataset.dataset(source, format="parquet")
+        with _reading_parquet(source):
+            source = dataset.dataset(source, format="parquet")
     wrong = [
         f.name
         for f in source.schema
@@ -167,9 +204,28 @@ def _parquet_blocks(source: Any, n_labels: int) -> Iterator[AnyArray]:
 def _by_row_group(source: Any, rows: int) -> Iterator[Any]:
     """Batches of a dataset, one row group after the other: a scan of all would read far ahead."""
     for fragment in source.get_fragments():
-        groups = fragment.split_by_row_group() if hasattr(fragment, "row_groups") else [fragment]
-        for group in groups:
-            yield from group.to_batches(schema=source.schema, batch_size=rows)
+        with _reading_parquet(getattr(fragment, "path", "the dataset")):
+            by_group = hasattr(fragment, "row_groups")
+            for group in fragment.split_by_row_group() if by_group else [fragment]:
+                yield from group.to_batches(schema=source.schema, batch_size=rows)
+
+
+@contextmanager
+def _reading_parquet(path: str | Path) -> Iterator[None]:
+    """Say which file it is that pyarrow cannot read."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        # What the system refuses has a number; what pyarrow does not understand has none.
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) is not None:
+            raise
+        raise ValueError(
+            f"label_proba: {str(path)!r} cannot be read as Parquet: it is empty, was cut or "
+            "damaged, or is of another kind. Copy or write it again; the name of a file of "
+            f"numpy.save must end in .npy. (pyarrow: {' '.join(str(error).split())})"
+        ) from error
 
 
 def empty_rows(
