@@ -22,6 +22,10 @@ from decoupling._typing import AnyArray, BoolArray, FloatArray
 SUM_TOLERANCE = 1e-3
 # Rounding of single precision: renormalised without a word.
 ROUNDING = 1e-5
+# Concentrations go into the information as 1 / a^2, which is no number below 1e-154 or so, those
+# above 1e150 are squared, and either are multiplied with counts. Within these bounds all is finite.
+SMALLEST: Final = 1e-100
+LARGEST: Final = 1e100
 # Known by name, since pandas is not a dependency: the types of pd.NA and pd.NaT.
 _PANDAS_GAPS: Final = {"NAType", "NaTType"}
 
@@ -168,7 +172,15 @@ def check_positive(name: str, values: ArrayLike, *, ndim: int) -> FloatArray:
     advice = "Dirichlet concentrations are finite and greater than 0."
     first_offence(name, array, ~np.isfinite(array), "not finite", advice)
     first_offence(name, array, array <= 0, "not positive", advice)
+    check_range(name, array)
     return array
+
+
+def check_range(name: str, array: FloatArray) -> None:
+    """Refuse numbers above 0 that are too small or too large to compute with."""
+    beyond = ((array > 0) & (array < SMALLEST)) | (array > LARGEST)
+    advice = f"Numbers from {SMALLEST:g} to {LARGEST:g} will do."
+    first_offence(name, array, beyond, "too extreme to compute with", advice)
 
 
 @dataclass
@@ -256,4 +268,5 @@ def check_evidence(name: str, values: ArrayLike, n_rows: int | None = None) -> F
     advice = "It counts observations: a finite number greater than 0."
     first_offence(name, flat, ~np.isfinite(flat), "not finite", advice)
     first_offence(name, flat, flat <= 0, "not positive", advice)
+    check_range(name, flat)
     return array

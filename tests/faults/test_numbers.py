@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
-from decoupling import IdentifiabilityWarning, TransitionPrior, infer
+from decoupling import ClassPrior, IdentifiabilityWarning, TransitionPrior, infer
 
 QUICK = ("--rounds", 0, "--folds", 2)
 
@@ -145,6 +145,64 @@ def test_06_labels_that_a_prior_excludes(problem, pets, make, prior):
 def test_07_a_prior_that_is_none(prior, message):
     with pytest.raises(ValueError, match=message):
         infer([[0.5, 0.5]], prior)
+
+
+LITTLE_AND_MUCH = [1e-300, 1e-200, 1e-120, 1e120, 1e200, 1e300]
+
+
+@pytest.mark.parametrize("value", LITTLE_AND_MUCH)
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("class_prior", lambda x: {"class_prior": [1.0, x, 1.0]}),
+        ("gamma", lambda x: {"class_prior": ClassPrior.known([1.0, x, 1.0])}),
+        ("class_prior", lambda x: {"class_prior": ClassPrior.symmetric(x)}),
+        ("evidence", lambda x: {"evidence": x}),
+        ("transition_evidence", lambda x: {"transition_evidence": x}),
+        ("transitions", lambda x: {"transitions": [[x, 1, 1, 1], [1, 1, 1, 1], [1, 1, 2, 1]]}),
+    ],
+    ids=["class_prior", "known", "symmetric", "evidence", "T's", "transitions"],
+)
+def test_07_numbers_that_are_too_extreme(problem, name, options, value):
+    message = rf"^{name}: .* is too extreme to compute with .* from 1e-100 to 1e\+100"
+    with pytest.raises(ValueError, match=message):
+        infer(problem.label_proba, **{"transitions": problem.concentration, **options(value)})
+
+
+def test_07_a_prior_of_next_to_nothing(problem):
+    """A strong one is no fault: its rows are known."""
+    with pytest.raises(ValueError, match=r"strength: 1e-300 at row 0 is too small .* from 1e-100"):
+        TransitionPrior(problem.transitions, 1e-300)
+    mean = [[1.0, 1e-200], [0.5, 0.5]]
+    with pytest.raises(ValueError, match=r"strength times mean: 1e-200 at row 0, column 1 is too"):
+        TransitionPrior(mean, np.inf)
+    strong = infer(problem.label_proba, TransitionPrior(problem.transitions, 1e300))
+    np.testing.assert_allclose(strong.transitions, problem.transitions)
+
+
+@pytest.mark.parametrize("value", [1e-90, 1e-50, 1e-20, 1e-14, 1e4, 1e20, 1e50, 1e90])
+@pytest.mark.parametrize(
+    "options",
+    [
+        lambda x: {"class_prior": [1.0, x, 1.0]},
+        lambda x: {"class_prior": [x] * 3},
+        lambda x: {"transitions": [[x, 1.0, 1.0, 1.0], [1, 9, 1, 1], [1, 1, 9, 1]]},
+        lambda x: {"transitions": x * np.array([[5.0, 1, 1, 1], [1, 9, 1, 1], [1, 1, 9, 1]])},
+        # A class with two labels, one of which has next to all of it.
+        lambda x: {"transitions": [[x, 1e-9 * min(x, 1), 0, 0], [1, 9, 1, 1], [1, 1, 9, 1]]},
+        lambda x: {"evidence": x},
+        lambda x: {"transition_evidence": x},
+    ],
+    ids=["class_prior", "all of it", "transitions", "all of them", "two", "evidence", "T's"],
+)
+@pytest.mark.filterwarnings("ignore::decoupling.IdentifiabilityWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_07_numbers_that_are_not_too_extreme(problem, options, value):
+    found = infer(problem.label_proba, **{"transitions": problem.concentration, **options(value)})
+    low, high = found.transition_interval()
+    assert np.isfinite([low, found.transitions, high]).all()
+    np.testing.assert_allclose(found.class_proba.sum(axis=1), 1)
+    assert found.transition_k_hat is None or not np.isnan(found.transition_k_hat)
 
 
 def test_08_a_label_that_nobody_has(pets, make):

@@ -13,7 +13,7 @@ from scipy.linalg import eigh
 from scipy.special import psi
 
 from decoupling._typing import FloatArray, IntArray
-from decoupling._validation import as_float, check_positive, first_offence, frozen
+from decoupling._validation import as_float, check_positive, check_range, first_offence, frozen
 from decoupling.inference import dirichlet, elbo, gamma
 from decoupling.inference.conjugate import DirP, solve_less_rank_one
 from decoupling.inference.elbo import Terms
@@ -162,6 +162,7 @@ class ClassPrior:
         if rates is not None:
             advice = "It is lambda: finite, and for gamma to be about g, eta (psi(sum g) - psi(g))."
             first_offence("rate", rates, ~np.isfinite(rates), "not finite", advice)
+            check_range("rate", rates)
             rates = frozen(rates)
         return cls("learned", None if shares is None else _shares(shares), None, rates, float(eta))
 
@@ -179,7 +180,8 @@ class ClassPrior:
             return KnownGamma(self._shares)
         shares = None if self._shares is None else _by_class(self._shares, classes)
         if self._mass is not None:
-            return KnownGamma(frozen(self._mass * (equal if shares is None else shares)))
+            gamma = self._mass * (equal if shares is None else shares)
+            return KnownGamma(frozen(check_positive("class_prior", gamma, ndim=1)))
         if self._rate is None:
             rate = np.full(n_classes, self._eta * float(psi(1.0) - psi(1.0 / n_classes)))
             # A single class has no shape to speak of: as if its gamma were about 1.

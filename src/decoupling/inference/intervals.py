@@ -13,6 +13,8 @@ from decoupling.inference import dirichlet
 
 # A variance below this is rounding, and a Beta distribution has at least this concentration.
 _TINY: Final = 1e-14
+# Where both sides count for more, SciPy finds no ends, which would be 1e-7 of themselves apart.
+_SURE: Final = 1e15
 
 
 def check_level(level: float) -> None:
@@ -24,7 +26,7 @@ def check_level(level: float) -> None:
 def beta_end(concentration: FloatArray, tail: float) -> FloatArray:
     """Where this share of each entry's Beta distribution is below."""
     rest = concentration.sum(axis=-1, keepdims=True) - concentration
-    certain = (concentration == 0) | (rest <= 0)
+    certain = (concentration == 0) | (rest <= 0) | (np.minimum(concentration, rest) > _SURE)
     own, other = np.where(certain, 1.0, concentration), np.where(certain, 1.0, rest)
     return np.where(certain, dirichlet.mean(concentration), betaincinv(own, other, tail))
 

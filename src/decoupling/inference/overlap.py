@@ -25,6 +25,9 @@ _NODES: Final = 16
 _MOST: Final = 2**28
 # Draws of T that are all but 0 or 1 in every entry are the corners alone, and say nothing.
 _CORNER: Final = 1e-12
+# Nodes are those of exponents gamma - 1: a smaller gamma drowns in rounding, and where more than
+# about 1000 stands against little there is no number for their shares.
+_LEAST_GAMMA: Final = 1e-12
 
 
 def affordable(n_rows: int, n_classes: int) -> bool:
@@ -63,7 +66,12 @@ def transition_tail(
     gamma : array (C,)
         Prior of the class distribution of each row.
     """
-    nodes = simplex_nodes(gamma, _NODES)
+    if gamma.min() < _LEAST_GAMMA:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        nodes = simplex_nodes(gamma, _NODES)
+    if not np.isfinite(nodes[1]).all():
+        return None
     free = (reported.parameters > 0) & ~reported.known[:, None]
     difference = np.where(free, prior.parameters - reported.parameters, 0.0)
     logs = np.log(np.where(free, np.maximum(draws, np.finfo(np.float64).tiny), 1.0))

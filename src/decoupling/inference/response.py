@@ -31,7 +31,8 @@ _ROWS: Final = 2000
 _ENTRIES: Final = 2**21
 # Rows at a saddle may seem to respond without bound.
 STIFFEST: Final = 0.9999
-_ALMOST_NOTHING: Final = 1e-10
+# Share of a variance that is added to it where rounding may have left nothing.
+ALMOST_NOTHING: Final = 1e-10
 # Rows that count for less than this share of another count for nothing.
 _NOTHING: Final = 1e-12
 
@@ -186,7 +187,7 @@ def root_of_slope(
     ``concentration`` (n, C) may be that of some classes; ``total`` (n,) is that of all.
     """
     # A single class leaves nothing, which could not be factorised.
-    own = (1.0 + _ALMOST_NOTHING) * dirichlet.trigamma(concentration)
+    own = (1.0 + ALMOST_NOTHING) * dirichlet.trigamma(concentration)
     fisher = own[:, :, None] * np.eye(concentration.shape[1])
     root = np.linalg.cholesky(fisher - dirichlet.trigamma(total)[:, None, None])
     values, vectors = np.linalg.eigh(np.swapaxes(root, 1, 2) @ counts_by_logs @ root)

@@ -12,7 +12,7 @@ from decoupling.inference import dirichlet
 from decoupling.inference.class_prior import GammaPosterior, KnownGamma
 from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.leading_classes import LeadingClasses
-from decoupling.inference.response import STIFFEST, RowSample, respond, widened
+from decoupling.inference.response import ALMOST_NOTHING, STIFFEST, RowSample, respond, widened
 from decoupling.inference.structure import LabelOwners
 
 # With more entries of T than this, or of how each class of a row responds to each of them, only
@@ -140,7 +140,8 @@ def _covariance(rows: DirichletRows, free: BoolArray) -> FloatArray:
     n_classes, n_labels = free.shape
     safe = np.where(rows.parameters > 0, rows.parameters, 1.0)
     # Impossible labels add nothing to the total of their class.
-    own = dirichlet.trigamma(safe)[:, :, None] * np.eye(n_labels)
+    # A label that has nearly all of its class varies by next to nothing.
+    own = (1.0 + ALMOST_NOTHING) * dirichlet.trigamma(safe)[:, :, None] * np.eye(n_labels)
     blocks = own - dirichlet.trigamma(rows.total)[:, None, None]
     blocks = np.where(free[:, :, None] & free[:, None, :], blocks, _FIXED * np.eye(n_labels))
     whole = np.einsum("cst,cd->csdt", blocks, np.eye(n_classes))

@@ -10,7 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from decoupling._typing import BoolArray, FloatArray
-from decoupling._validation import SUM_TOLERANCE, as_float, first_offence, frozen
+from decoupling._validation import (
+    SMALLEST,
+    SUM_TOLERANCE,
+    as_float,
+    check_range,
+    first_offence,
+    frozen,
+)
 from decoupling.transitions._rates import (
     Names,
     Rates,
@@ -88,8 +95,11 @@ class TransitionPrior:
     ) -> None:
         rows = _check_mean(mean)
         n_classes, n_labels = rows.shape
+        strengths = _check_strength(strength, n_classes)
+        # Rows that are known, as those that are all but known, have their mean in place of it.
+        check_range("strength times mean", rows * np.minimum(strengths, 1.0)[:, None])
         object.__setattr__(self, "mean", frozen(rows))
-        object.__setattr__(self, "strength", frozen(_check_strength(strength, n_classes)))
+        object.__setattr__(self, "strength", frozen(strengths))
         object.__setattr__(self, "classes", check_names("classes", classes, n_classes, "mean"))
         object.__setattr__(self, "labels", check_names("labels", labels, n_labels, "mean"))
 
@@ -372,6 +382,7 @@ def check_concentration(name: str, values: ArrayLike) -> FloatArray:
         name, rows, rows < 0, "negative", "Concentrations are positive; 0 means impossible."
     )
     _check_rows_not_empty(name, rows)
+    check_range(name, rows)
     return rows
 
 
@@ -421,5 +432,12 @@ def _check_strength(strength: ArrayLike, n_classes: int) -> FloatArray:
         ~(values > 0),
         "not positive",
         "It is an equivalent number of labelled samples per class; inf means known.",
+    )
+    first_offence(
+        "strength",
+        values,
+        values < SMALLEST,
+        "too small to compute with",
+        f"It may be from {SMALLEST:g} upwards; inf means known.",
     )
     return values
