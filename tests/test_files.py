@@ -47,3 +47,14 @@ def test_a_folder_that_others_use_meanwhile_stays(tmp_path):
     with pytest.raises(RuntimeError):
         fail()
     assert [path.name for path in (tmp_path / "a").iterdir()] == ["theirs.txt"]
+
+
+@pytest.mark.parametrize("name", ["a" * 251 + ".npy", "ü" * 127, "a." + "b" * 253, "a" * 255])
+def test_names_as_long_as_the_system_has_them(tmp_path, name):
+    with written_whole(tmp_path / name) as part:
+        part.write_text("new")
+        # Two whose names begin alike, at once.
+        with written_whole(tmp_path / f"{name[:-1]}c") as other:
+            other.write_text("other")
+    assert (tmp_path / name).read_text() == "new"
+    assert len(list(tmp_path.iterdir())) == 2

@@ -5,15 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from threading import get_ident
+from typing import Final
+
+# So many letters of a name are kept in that of the part, each of 4 bytes at most.
+_KEPT: Final = 20
+_NUMBER: Final = count()
 
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
     """A path to write to that then takes the place of ``path``, or after a failure is removed."""
-    # Of this thread alone: others may write to the same path.
-    part = path.with_name(f".{path.stem}.{os.getpid()}-{get_ident()}.part{path.suffix}")
+    # Of this thread alone: others may write to the same path. Names may be as long as the system
+    # has them, and what is put around them must not be longer.
+    own = f"{os.getpid()}-{get_ident()}-{next(_NUMBER)}"
+    part = path.with_name(f".{path.stem[:_KEPT]}.{own}.part{path.suffix[:_KEPT]}")
     with made_folder(path.parent):
         try:
             yield part

@@ -564,3 +564,14 @@ def test_bytes_of_the_directory_matter_or_not_but_never_break(small, path):
         assert_same(again, small)
         kept += 1
     assert kept > 0  # dates and rights of members mean nothing
+
+
+def test_names_of_any_length(tmp_path):
+    """Those of classes, and that of the file: beside it stands a part of it while it is written."""
+    names = ["é" * 230 + end for end in ("a", "b")]
+    prior = TransitionPrior.noisy(names, noise=0.2, labelled=0.5)
+    posterior = infer([[0.5, 0.4, 0.1], [0.5, 0.1, 0.4]], prior)
+    path = tmp_path / ("a" * 244 + ".decoupling")
+    save(posterior, path)
+    assert load(path).classes == tuple(names)
+    assert [found.name for found in tmp_path.iterdir()] == [path.name]
