@@ -195,6 +195,31 @@ def test_30_no_room_or_no_right_to_write(table, command, refused, tmp_path, monk
     assert sorted(path.name for path in tmp_path.iterdir()) == ["pets.csv", "pets_labels"]
 
 
+def test_30_links_that_lead_nowhere(table, command, refused, tmp_path):
+    """Told of before anything is computed; the link stays, as does what is beside it."""
+    table()
+    command("run", "pets.csv", *QUICK, "--out", "whole")
+    links = [tmp_path / name for name in ("out", "new.csv", "new.html")]
+    for link in links:
+        link.symlink_to(tmp_path / "nowhere" / link.name)
+    before = sorted(tmp_path.iterdir())
+    model = Path("whole") / "model.decoupling"
+    for line in (
+        ("run", "pets.csv", *QUICK, "--out", "out"),
+        ("run", "pets.csv", *QUICK, "--out", "out/below", "--force"),
+        ("apply", model, "pets.csv", "--out", "new.csv", "--force"),
+        ("report", model, "--out", "new.html"),
+    ):
+        output = refused(*line)
+        assert "is a link to" in output
+        assert "which is not there" in output
+    assert sorted(tmp_path.iterdir()) == before
+    assert all(link.is_symlink() for link in links)
+    (tmp_path / "nowhere" / "out").mkdir(parents=True)
+    command("run", "pets.csv", *QUICK, "--out", "out")
+    assert (tmp_path / "nowhere" / "out" / "model.decoupling").is_file()
+
+
 def test_31_a_partition_that_fails(problem):
     """A worker that is killed is another test, of tests/inference: its rows are computed again."""
     da = pytest.importorskip("dask.array")

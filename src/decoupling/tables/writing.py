@@ -112,6 +112,13 @@ def refuse_existing(
 ) -> None:
     """Refuse a folder that has files of these names, or cannot be one; inputs in any case."""
     there = [folder, *folder.parents]
+    for path in (*there, *(folder / name for name in names)):
+        # One would be replaced by a file, or be found at the end to be no folder.
+        if path.is_symlink() and not path.exists():
+            raise TableError(
+                f"{path} is a link to {path.readlink()}, which is not there. Make that, remove the "
+                "link, or give another --out."
+            )
     nearest = next((path for path in there if path.exists()), Path())
     if not nearest.is_dir():
         raise TableError(f"{nearest} is a file, and no folder to write to.")
