@@ -112,9 +112,7 @@ def as_float(name: str, values: ArrayLike, *, ndim: int) -> FloatArray:
 
 def as_numbers(name: str, values: ArrayLike) -> AnyArray:
     """``values`` as an array of real numbers, of their own type where it is one."""
-    if isinstance(values, np.ma.MaskedArray):
-        # What is masked is missing, which the checks for finite numbers will say.
-        values = np.ma.filled(values.astype(np.float64), np.nan)
+    refuse_masked(name, values)
     try:
         array = np.asarray(values)
         if array.dtype.kind == "O":
@@ -127,6 +125,19 @@ def as_numbers(name: str, values: ArrayLike) -> AnyArray:
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{name} must be an array of real numbers; got dtype {array.dtype}.")
     return array
+
+
+def refuse_masked(name: str, values: Any) -> None:
+    """Refuse an array of which something is masked: numpy would take what is behind the mask."""
+    if not np.ma.is_masked(values):
+        return
+    masked = np.argwhere(np.ma.getmaskarray(values))
+    places = zip(("row", "column", "layer"), masked[0].tolist(), strict=False)
+    raise ValueError(
+        f"{name}: {len(masked)} entries are masked, the first at "
+        f"{', '.join(f'{axis} {place}' for axis, place in places)}. Fill them with numbers, as "
+        "numpy.ma.filled does, or leave these rows out."
+    )
 
 
 def is_gap(value: Any) -> bool:

@@ -18,7 +18,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_sample_weight, has_fit_parameter
 
 from decoupling._typing import AnyArray, BoolArray, FloatArray, IntArray
-from decoupling._validation import SUM_TOLERANCE, is_dask
+from decoupling._validation import SUM_TOLERANCE, is_dask, refuse_masked
 
 
 def as_rows(X: Any) -> Any:
@@ -33,6 +33,7 @@ def as_rows(X: Any) -> Any:
         return X.compute_chunk_sizes() if unknown else X
     if hasattr(X, "columns") or hasattr(X, "iloc"):
         return X
+    refuse_masked("X", X)
     array = np.asarray(X)
     if array.ndim == 1 and array.dtype.kind in "OUS" and array.size > 0:
         return X
@@ -97,6 +98,7 @@ def check_weights(sample_weight: Any, X: Any) -> FloatArray | None:
     """Weights of rows, finite, 0 or more and not all 0, (N,); None if there are none."""
     if sample_weight is None:
         return None
+    refuse_masked("sample_weight", sample_weight)
     weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     return np.asarray(weight, dtype=np.float64)
 

@@ -160,6 +160,51 @@ def test_18_arrays_of_any_make(problem, change):
     np.testing.assert_allclose(found, expected, atol=0.02 if coarse else 1e-4)
 
 
+def masked_at(array, *places):
+    """A masked array of which these entries are masked."""
+    array = np.ma.masked_array(array, mask=np.zeros(np.shape(array), dtype=bool))
+    for place in places:
+        array[place] = np.ma.masked
+    return array
+
+
+def test_18_rows_behind_a_mask(pets, make):
+    """Numpy would take the numbers behind it; where nothing is masked, it is as any array."""
+    X, y = pets
+    expected = make().fit(X, y)
+    found = make().fit(masked_at(X), y)
+    assert found.class_proba_.tobytes() == expected.class_proba_.tobytes()
+    match = r"X: 3 entries are masked, the first at row 2, column 1. Fill them"
+    hidden = masked_at(X, (2, 1), 7)
+    for use in (lambda: make().fit(hidden, y), lambda: expected.predict(hidden)):
+        with pytest.raises(ValueError, match=match):
+            use()
+    with pytest.raises(ValueError, match="sample_weight: 1 entries are masked, the first at row 4"):
+        make().fit(X, y, sample_weight=masked_at(np.ones(len(y)), 4))
+
+
+def test_18_labels_behind_a_mask(pets, make):
+    """They are missing, as those that are None."""
+    X, y = pets
+    labelled = np.array([name is not None for name in y])
+    names = np.ma.masked_array(np.where(labelled, y, "?").astype(str), mask=~labelled)
+    found, expected = make().fit(X, names), make().fit(X, y)
+    assert found.labels_ == expected.labels_
+    assert found.class_proba_.tobytes() == expected.class_proba_.tobytes()
+
+
+def test_18_probabilities_behind_a_mask(problem):
+    proba = problem.label_proba
+    found = infer(masked_at(proba), problem.concentration)
+    np.testing.assert_array_equal(
+        found.class_proba, infer(proba, problem.concentration).class_proba
+    )
+    match = r"label_proba.*: 4 entries are masked, the first at row 3, column 0"
+    for given in (masked_at(proba, 3), iter([masked_at(proba, 3)])):
+        with pytest.raises(ValueError, match=match):
+            infer(given, problem.concentration)
+
+
 def test_18_inputs_are_read_only(problem, pets, make, tmp_path):
     for array in (problem.label_proba, problem.concentration, pets[0]):
         array.flags.writeable = False
