@@ -184,6 +184,25 @@ def test_refused(posterior, options, message):
         label_issues(posterior, **{"labels": WORDS, **options})
 
 
+def test_arguments_that_are_swapped(posterior):
+    names = ["cat", "dog"] * 3
+    proba = np.full((6, 2), 0.5)
+    for arguments, kind, message in [
+        (
+            (names, posterior),
+            TypeError,
+            r"arguments are swapped. Call label_issues\(posterior, lab",
+        ),
+        ((posterior, posterior), TypeError, "labels is a Posterior"),
+        ((names, proba), TypeError, "must be what infer returned, a Posterior; got list"),
+        ((proba, names), TypeError, r"got ndarray. From p\(label | x\), call"),
+        ((DecouplingClassifier(), names), TypeError, "has a method label_issues of its own"),
+        ((posterior, proba), ValueError, r"got shape \(6, 2\). Were probabilities passed\?"),
+    ]:
+        with pytest.raises(kind, match=message):
+            label_issues(*arguments)
+
+
 def test_unlabelled_rows_need_a_column():
     posterior = infer([[0.7, 0.3], [0.2, 0.8]], TransitionPrior.noisy(["a", "b"], noise=0.1))
     with pytest.raises(ValueError, match=r"1 unlabelled rows \(first: row 1\)"):

@@ -192,6 +192,7 @@ def label_issues(
        1    1  cat    dog          0.903   0.805
        2    2  dog    cat          0.681   0.363
     """
+    _check_arguments(posterior, labels)
     task = custom(posterior.transitions > 0, posterior.classes, posterior.labels)
     codes = encode(task, labels)
     proba = np.asarray(posterior.label_conditional(codes))
@@ -210,6 +211,27 @@ def label_issues(
         with_unlabelled=with_unlabelled,
     )
     return issues if rows is None else replace(issues, row=_renamed(issues.row, rows, len(codes)))
+
+
+def _check_arguments(posterior: Any, labels: Any) -> None:
+    """Refuse arguments that are swapped, or others than those of `label_issues`."""
+    if isinstance(labels, Posterior):
+        raise TypeError(
+            "labels is a Posterior: the arguments are swapped. Call label_issues(posterior, "
+            "labels), with the labels that the rows were given."
+        )
+    if not isinstance(posterior, Posterior):
+        raise TypeError(
+            f"posterior must be what infer returned, a Posterior; got {type(posterior).__name__}. "
+            "From p(label | x), call label_issues(infer(label_proba, prior), labels); a "
+            "DecouplingClassifier has a method label_issues of its own."
+        )
+    shape = tuple(getattr(labels, "shape", ()))
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"labels must be one label per row, by name; got shape {shape}. Were probabilities "
+            "passed? They are in the posterior: pass the labels that the rows were given."
+        )
 
 
 def label_errors(
