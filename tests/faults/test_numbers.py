@@ -1,5 +1,7 @@
 """Rows 1 to 12 of the table of faults: probabilities, priors, and how much data there is."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -46,6 +48,33 @@ def test_01_no_number_in_a_table(table, command, pets):
     cells = ["inf", "", *range(88)]
     output = command("check", table(height=cells))
     assert "Column 'height' has 1 infinite cells, which are taken as missing" in output
+
+
+@pytest.mark.parametrize("cell", ["1e200", "-1e39"])
+def test_01_a_number_that_is_too_large_in_a_table(table, command, refused, cell):
+    table()
+    command("run", "pets.csv", *QUICK, "--out", "out")
+    table("huge.csv", height=[*range(5), cell, *range(83), cell])
+    message = f"column 'height' has {float(cell):g} in row 5, beyond the 3.4e+38"
+    for name in ("check", "run"):
+        output = refused(name, "huge.csv")
+        assert message in output
+        assert "(2 such cells in all)" in output
+    lines = Path("pets.csv").read_text().splitlines()
+    lines[3] = ",".join([cell, *lines[3].split(",")[1:]])
+    Path("new.csv").write_text("\n".join(lines))
+    output = refused("apply", "out/model.decoupling", "new.csv", "--out", "classes.csv")
+    assert f"column 'size' has {float(cell):g} in row 2" in output
+
+
+def test_01_numbers_that_are_too_small_in_a_table(table, command, refused, pets):
+    """A column that is 0 to a classifier would be lost; among other numbers it is as good as 0."""
+    tiny = ["0", *(f"{x:.3f}e-200" for x in pets[0][1:, 0])]
+    output = refused("run", table(height=tiny), *QUICK)
+    assert "column 'height' has" in output
+    assert "in row 1, and none of its 89 cells that are not 0 is larger than" in output
+    command("check", table(height=[*tiny[:-1], "0.5"]))
+    command("check", table(height=["0"] * 90))
 
 
 def test_02_rows_that_nearly_sum_to_one(problem):

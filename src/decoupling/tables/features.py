@@ -28,6 +28,8 @@ _WORDS: Final = 3.0
 _ID: Final = re.compile(r"(^|[ _.-])(id|ids|idx|index|key|uuid|row)$", re.IGNORECASE)
 # Rows that decide what a column is.
 _LOOKED_AT: Final = 10_000
+# Trees compare features in single precision, and others square them.
+_SINGLE: Final = np.finfo(np.float32)
 
 
 @dataclass(frozen=True)
@@ -228,7 +230,38 @@ def _values(table: Table, feature: Feature) -> AnyArray:
             "missing."
         )
         values[infinite] = np.nan
+    _refuse_huge(table, feature, values)
     return values
+
+
+def _refuse_huge(table: Table, feature: Feature, values: FloatArray) -> None:
+    huge = np.flatnonzero(np.abs(values) > _SINGLE.max)
+    if len(huge):
+        raise TableError(
+            f"{table.name}: column {feature.name!r} has {values[huge[0]]:.6g} in row {huge[0]}, "
+            f"beyond the {_SINGLE.max:.2g} that classifiers can work with ({len(huge)} such cells "
+            "in all). Correct them, write the column in another unit, or leave it out with "
+            "--exclude."
+        )
+
+
+def refuse_tiny(table: Table, X: AnyArray, features: Sequence[Feature]) -> None:
+    """Refuse a feature of which classifiers would not see that it is not 0 in every row.
+
+    That is for the rows to learn from: among new ones such a number may well be one of many sizes.
+    """
+    for k, feature in enumerate(features):
+        if feature.kind != "number":
+            continue
+        size = np.abs(np.asarray(X[:, k], dtype=np.float64))
+        there = np.flatnonzero(size > 0)  # neither 0 nor missing
+        if len(there) and size[there].max() < _SINGLE.tiny:
+            raise TableError(
+                f"{table.name}: column {feature.name!r} has {X[there[0], k]:.6g} in row "
+                f"{there[0]}, and none of its {len(there)} cells that are not 0 is larger than "
+                f"{size[there].max():.2g}: for classifiers all of them are 0. Write the column in "
+                "another unit, or leave it out with --exclude."
+            )
 
 
 def _read_numbers(column: Any, name: str, decimal: str) -> Any:

@@ -18,6 +18,7 @@ from decoupling.tables.features import (
     LeftOut,
     feature_array,
     find_features,
+    refuse_tiny,
     warn_of_leaks,
 )
 from decoupling.tables.images import ImageColumn
@@ -142,6 +143,7 @@ def pose(
             f"{table.name} has no features beside the labels{told if left_out else ''}."
         )
     X = feature_array(table, features)
+    refuse_tiny(table, X, features)
     warn_of_leaks(X, features, labels.tolist())
     return Problem(X=X, features=features, left_out=left_out, **common)
 
