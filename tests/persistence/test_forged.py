@@ -3,6 +3,9 @@
 import json
 import tracemalloc
 import warnings
+from copy import deepcopy
+from functools import reduce
+from operator import getitem
 
 import forging
 import golden
@@ -11,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoupling import load
+from decoupling import DecouplingClassifier, Posterior, load
 from decoupling.persistence.archive import array_bytes, array_of
 from decoupling.persistence.manifest import SCHEMA
 
@@ -76,6 +79,85 @@ def test_an_estimator_that_was_never_fitted_is_refused(path, name):
         members["state.json"] = json.dumps(state).encode()
         model = loaded(path, forging.resealed(members, manifest))
         assert model is None or name == "params"  # parameters have defaults
+
+
+def first_is(value):
+    """Replace the first entry."""
+    return lambda array: np.concatenate([[value], array.ravel()[1:]]).reshape(array.shape)
+
+
+NONSENSE = {
+    "NaN": first_is(np.nan),
+    "infinite": first_is(np.inf),
+    "huge": lambda array: array * 1e300,
+    "negative": lambda array: -array,
+    "nothing": lambda array: 0.0 * array,
+    "twice": lambda array: 2.0 * array,
+}
+
+
+def check_answers(model):
+    """All that it says of probabilities are some."""
+    forging.check_usable(model)
+    posterior = getattr(model, "posterior_", model)
+    if isinstance(posterior, Posterior):
+        n_labels = len(posterior.labels)
+        new = posterior.predict(np.full((2, n_labels), 1.0 / n_labels)).class_proba
+        ends = [*posterior.transition_interval(), *posterior.class_balance_interval()]
+        assert all(np.isfinite(found).all() for found in [new, *ends])
+    if isinstance(model, DecouplingClassifier):
+        new = model.predict_proba(np.zeros((2, model.n_features_in_)))
+        for name in ("class_proba_", "label_proba_", "label_conditional_proba_", "transitions_"):
+            np.testing.assert_allclose(getattr(model, name).sum(axis=1), 1, atol=1e-3)
+        np.testing.assert_allclose(new.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("way", sorted(NONSENSE))
+@pytest.mark.parametrize("kind", sorted(FILES))
+@pytest.mark.filterwarnings("ignore")  # of numbers that make no sense, where they do no harm
+def test_arrays_of_nonsense(path, kind, way):
+    members, manifest = forging.opened(FILES[kind])
+    for name in sorted(name for name in members if name.startswith("arrays/")):
+        array = array_of(members[name])
+        if array.dtype.kind == "f":
+            forged = {**members, name: array_bytes(NONSENSE[way](array))}
+            model = loaded(path, forging.resealed(forged, deepcopy(manifest)))
+            if model is not None:
+                check_answers(model)
+
+
+def places_of_numbers(tree, place=()):
+    """Where a tree of JSON has numbers with a point."""
+    if isinstance(tree, float):
+        yield place
+    below = tree if isinstance(tree, dict) else dict(enumerate(tree if type(tree) is list else ()))
+    for key, entry in below.items():
+        yield from places_of_numbers(entry, (*place, key))
+
+
+@pytest.mark.parametrize("value", [{"float": "nan"}, {"float": "inf"}, 1e300, -1.0, 0.0], ids=str)
+@pytest.mark.parametrize("kind", sorted(FILES))
+@pytest.mark.filterwarnings("ignore")
+def test_numbers_of_nonsense(path, kind, value):
+    members, manifest = forging.opened(FILES[kind])
+    for *above, key in list(places_of_numbers(json.loads(members["state.json"]))):
+        state = json.loads(members["state.json"])
+        reduce(getitem, above, state)[key] = value
+        forged = {**members, "state.json": json.dumps(state).encode()}
+        model = loaded(path, forging.resealed(forged, deepcopy(manifest)))
+        if model is not None:
+            check_answers(model)
+
+
+@pytest.mark.parametrize("value", [{"float": "nan"}, -1.0, 1e300])
+def test_evidence_of_nonsense_is_refused(path, value):
+    members, manifest = forging.opened(FILES["posterior"])
+    state = json.loads(members["state.json"])
+    state["fields"]["evidence"] = value
+    members["state.json"] = json.dumps(state).encode()
+    path.write_bytes(forging.resealed(members, manifest))
+    with pytest.raises(ValueError, match=r"model.decoupling cannot be loaded.*evidence: "):
+        load(path)
 
 
 @pytest.mark.parametrize("shape", [(-1,), (-1, 1), (1, -1), "in turn"], ids=str)

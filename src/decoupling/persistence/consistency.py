@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from math import isfinite
+from typing import Any, Final
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from decoupling._typing import AnyArray
+from decoupling._validation import SUM_TOLERANCE, check_evidence, check_positive
 from decoupling.classifier import DecouplingClassifier
 from decoupling.cross_fitting import Ensemble
-from decoupling.inference.class_prior import GammaPosterior
+from decoupling.inference.class_prior import GammaPosterior, KnownGamma
 from decoupling.inference.posterior import Posterior
-from decoupling.label_model import JointForm
+from decoupling.label_model import JointForm, LabelModel
 from decoupling.self_training.classifier import SetredClassifier
+
+# Squares of what is no larger are numbers; what is inferred of all rows at once stays far below.
+_LARGEST: Final = 1e150
 
 Expected = Iterator[tuple[AnyArray, tuple[int, ...]]]
 
@@ -49,20 +54,38 @@ def _check_shapes(expected: Expected) -> None:
 
 def _check_posterior(posterior: Posterior) -> None:
     _check_shapes(_of_posterior(posterior))
-    sample = posterior._sample
-    _check_amounts(posterior._row_counts, sample.weight, sample.share)
+    sample, trace = posterior._sample, posterior.trace
+    _check_amounts(posterior._prior_share)
     _check_totals(
         posterior.class_concentration,
         posterior.class_prior,
         posterior._transitions.parameters,
         posterior._transition_prior.parameters,
+        np.atleast_1d(posterior._row_counts),
         sample.concentration,
+        sample.weight,
     )
-    gamma = posterior._class_prior
-    if isinstance(gamma, GammaPosterior):
-        _check_codes(gamma.factor, len(gamma.location))
+    _check_distributions(sample.share)
+    _check_finite(trace.elbo, trace.likelihood, trace.prior, trace.entropy, trace.constant)
+    check_evidence("evidence", posterior.evidence)
+    _check_above_0(posterior._reported_share)
+    _check_gamma(posterior._class_prior)
     if posterior._parent is not None:
         _check_posterior(posterior._parent)
+
+
+def _check_gamma(gamma: KnownGamma | GammaPosterior) -> None:
+    if isinstance(gamma, KnownGamma):
+        check_positive("class_prior", gamma.mean, ndim=1)
+        return
+    _check_codes(gamma.factor, len(gamma.location))
+    _check_finite(gamma.heading, gamma.prior.rate)
+    _check_amounts(gamma.prior.eta)
+    _check_amounts(gamma.shape, gamma.location)
+    _check_above_0(*gamma.shape, *gamma.location, *gamma.share)
+    _check_distributions(
+        *(gamma.share[gamma.factor == factor] for factor in range(len(gamma.location)))
+    )
 
 
 def _of_posterior(posterior: Posterior) -> Expected:
@@ -118,9 +141,16 @@ def _of_classifier(model: DecouplingClassifier) -> Expected:
 
 def _check_classifier(model: DecouplingClassifier) -> None:
     n_classes, n_labels = model.transitions_.shape
-    _check_amounts(
-        model.transitions_, model.label_proba_, model.class_proba_, model.label_conditional_proba_
+    _check_distributions(
+        model.transitions_,
+        model.prior_.mean,
+        model.label_proba_,
+        model.label_model_.raw,
+        model.label_model_.proba,
+        model.class_proba_,
+        model.label_conditional_proba_,
     )
+    _check_label_model(model.label_model_, len(model.label_proba_))
     _check_codes(model.observed_.codes, len(model.observed_.values), least=-1)
     _check_codes(model.task_.own, n_labels, least=-1)
     if model.labels_ != model.task_.labels or model.labels_ != model.posterior_.labels:
@@ -129,6 +159,17 @@ def _check_classifier(model: DecouplingClassifier) -> None:
     _check_ensemble(form.ensemble if isinstance(form, JointForm) else form.label, n_labels)
     if model.retrained_ is not None:
         _check_ensemble(model.retrained_.ensemble, n_classes)
+        _check_above_0(model.retrained_.temperature)
+        _check_distributions(model.retrained_.class_proba)
+
+
+def _check_label_model(model: LabelModel, n_rows: int) -> None:
+    if model.calibration is not None:
+        _check_above_0(model.calibration.temperature)
+    _check_finite(model.log_likelihood)
+    for fold in model.folds:
+        _check_codes(fold.fit, n_rows)
+        _check_codes(fold.predict, n_rows)
 
 
 def _of_setred(model: SetredClassifier) -> Expected:
@@ -143,10 +184,28 @@ def _check_ensemble(ensemble: Any, n_codes: int) -> None:
         raise ValueError(f"no classifiers of {n_codes} classes")
 
 
-def _check_amounts(*arrays: AnyArray) -> None:
-    for array in arrays:
-        if not (np.isfinite(array) & (array >= 0)).all():
-            raise ValueError("an array whose entries are not all finite and 0 or more")
+def _check_finite(*arrays: AnyArray | float) -> None:
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise ValueError("an array whose entries are not all finite")
+
+
+def _check_amounts(*arrays: AnyArray | float) -> None:
+    for values in arrays:
+        array = np.asarray(values)
+        if not ((array >= 0) & (array <= _LARGEST)).all():
+            raise ValueError(f"an array whose entries are not all from 0 to {_LARGEST:g}")
+
+
+def _check_above_0(*numbers: float) -> None:
+    if not all(isfinite(number) and number > 0 for number in numbers):
+        raise ValueError("a number that is not finite and above 0")
+
+
+def _check_distributions(*arrays: AnyArray) -> None:
+    """Rows that are probabilities."""
+    _check_amounts(*arrays)
+    if not all((np.abs(array.sum(axis=-1) - 1.0) <= SUM_TOLERANCE).all() for array in arrays):
+        raise ValueError("an array whose rows do not sum to 1")
 
 
 def _check_totals(*arrays: AnyArray) -> None:
