@@ -58,6 +58,7 @@ from decoupling.label_model import (
     warn_if_by_heart,
 )
 from decoupling.labels import encode_labels, read_labels
+from decoupling.nested_folds import nest
 from decoupling.notebook import ShowsTransitions
 from decoupling.pseudo_labels import self_train
 from decoupling.retraining import Retrained, retrain
@@ -273,7 +274,7 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         ).supported_by(support)
         self.n_iter_ = self.posterior_.trace.n_iter
         self.transitions_ = self.posterior_.transitions
-        self.retrained_ = self._retrain(training, X, codes, counts, known)
+        self.retrained_ = self._retrain(training, X, codes, weight, known)
         self.class_proba_ = (self.retrained_ or self.posterior_).class_proba
         self.label_conditional_proba_ = label_conditional(
             self.class_proba_, self.transitions_, codes
@@ -653,18 +654,29 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         }
 
     def _retrain(
-        self, training: Training, X: Any, codes: IntArray, counts: FloatArray, known: IntArray
+        self,
+        training: Training,
+        X: Any,
+        codes: IntArray,
+        weight: FloatArray | None,
+        known: IntArray,
     ) -> Retrained | None:
         """Rounds of retraining, or of self-training if labels are right; None if there is none."""
         folds, task = self.label_model_.folds, self.task_
+        counts = np.ones(len(codes)) if weight is None else weight
         labelled = (codes >= int(task.has_unlabelled)) & (counts > 0)
         if not (self.rounds and folds and all(labelled[fold.fit].any() for fold in folds)):
             return None
         self._say(f"{self.rounds} rounds of retraining")
         if not (task.clean and task.complete):
-            proba, transitions = self.posterior_.class_proba, self.transitions_
+            nested = nest(folds, codes)
+            if not all(labelled[fold.fit].any() for view in nested for fold in view.inner):
+                return None
+            views = self.label_model_.within(training, X, codes, weight, nested)
+            proba = [self.posterior_.predict(view).class_proba for view in views]
+            transitions, rounds = self.transitions_, self.rounds
             return retrain(
-                training, X, codes, counts, folds, task, proba, transitions, self.rounds, known
+                training, X, codes, counts, nested, task, proba, transitions, rounds, known
             )
         unlabelled = self.prior_.mean[:, 0]
         # Rows with a label are then like those without one, and may teach them.

@@ -172,7 +172,7 @@ class Training:
     ) -> Ensemble:
         """Fit one classifier per fold on its rows."""
         models = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit)(self, X, codes, weight, fold.fit) for fold in folds
+            delayed(_fit)(self, X, codes, weight, fold.fit, n_codes) for fold in folds
         )
         return Ensemble(tuple(models), n_codes)
 
@@ -226,12 +226,22 @@ FITTING: Final[ContextVar[Callable[[Any, Any, IntArray, dict[str, Any]], Any]]] 
 
 
 def _fit(
-    training: Training, X: Any, codes: IntArray, weight: FloatArray | None, rows: IntArray
+    training: Training,
+    X: Any,
+    codes: IntArray,
+    weight: FloatArray | None,
+    rows: IntArray,
+    n_codes: int,
 ) -> Any:
     """A classifier of ``codes`` fitted on some rows."""
     if weight is not None:
         # A class without any weight is more than some classifiers can bear.
         rows = rows[weight[rows] > 0]
+    if len(rows) == 0:
+        # A few rows may all be in the part that is held out. Then nothing is known, or excluded.
+        from sklearn.dummy import DummyClassifier
+
+        return DummyClassifier(strategy="prior").fit(np.zeros((n_codes, 1)), np.arange(n_codes))
     params = training.params_of(rows, len(codes))
     target = codes[rows]
     if weight is not None:
@@ -242,7 +252,7 @@ def _fit(
                 "or does not hand them on to the classifier inside it."
             )
         params[name] = weight[rows]
-    if len(target) and (target == target[0]).all():
+    if (target == target[0]).all():
         # Most classifiers refuse a single class; there is nothing to learn but its name.
         from sklearn.dummy import DummyClassifier
 
@@ -374,6 +384,14 @@ def _row_numbers(rows: Any, n_rows: int) -> IntArray:
     return array.astype(np.int64)
 
 
+def by_fold(ensemble: Ensemble, X: Any, folds: Sequence[Fold]) -> list[FloatArray]:
+    """The rows that each fold predicts, as its own model predicts them, (n, n_codes)."""
+    return [
+        aligned_proba(model, _safe_indexing(X, fold.predict), ensemble.n_codes)
+        for model, fold in zip(ensemble.models, folds, strict=True)
+    ]
+
+
 def out_of_fold(
     ensemble: Ensemble, X: Any, folds: Sequence[Fold], n_rows: int, unseen: BoolArray | None = None
 ) -> FloatArray:
@@ -382,9 +400,8 @@ def out_of_fold(
     Rows that are ``unseen`` by every model are predicted by all of them, as new rows are.
     """
     out = np.empty((n_rows, ensemble.n_codes))
-    for model, fold in zip(ensemble.models, folds, strict=True):
-        part = _safe_indexing(X, fold.predict)
-        out[fold.predict] = aligned_proba(model, part, ensemble.n_codes)
+    for proba, fold in zip(by_fold(ensemble, X, folds), folds, strict=True):
+        out[fold.predict] = proba
     if unseen is not None and unseen.any():
         out[unseen] = ensemble.predict_proba(_safe_indexing(X, np.flatnonzero(unseen)))
     return out

@@ -20,7 +20,8 @@ from scipy.special import softmax
 from decoupling._text import OUT_OF_FOLD
 from decoupling._typing import BoolArray, FloatArray, IntArray
 from decoupling._validation import warn_user
-from decoupling.cross_fitting import Ensemble, Fold, Renamed, Training, out_of_fold
+from decoupling.cross_fitting import Ensemble, Fold, Renamed, Training, by_fold, out_of_fold
+from decoupling.nested_folds import NestedFold, shared_fits
 
 # A label that was seen is never impossible: probabilities of labels stay above this.
 _LEAST: Final = 1e-9
@@ -46,6 +47,18 @@ class JointForm:
         """p(s|x), (N, S)."""
         return self.ensemble.predict_proba(X)
 
+    def again(
+        self,
+        training: Training,
+        X: Any,
+        codes: IntArray,
+        weight: FloatArray | None,
+        folds: Sequence[Fold],
+    ) -> list[FloatArray]:
+        """p(s|x) of the rows that each fold predicts, by classifiers of other folds, (n, S)."""
+        ensemble = training.ensemble(X, codes, weight, folds, self.ensemble.n_codes)
+        return by_fold(ensemble, X, folds)
+
 
 @dataclass(frozen=True, eq=False)
 class SplitForm:
@@ -63,6 +76,33 @@ class SplitForm:
         if isinstance(self.labelled, float):
             return _split_product(self.labelled, label)
         return _split_product(self.labelled.predict_proba(X), label)
+
+    def again(
+        self,
+        training: Training,
+        X: Any,
+        codes: IntArray,
+        weight: FloatArray | None,
+        folds: Sequence[Fold],
+    ) -> list[FloatArray]:
+        """p(s|x) of the rows that each fold predicts, by classifiers of other folds, (n, S)."""
+        seen = codes > 0
+        inner = _among(folds, seen if weight is None else seen & (weight > 0))
+        label = training.ensemble(X, codes, weight, inner, self.label.n_codes)
+        labelled: Sequence[float | FloatArray]
+        if isinstance(self.labelled, float):
+            labelled = [self.labelled] * len(folds)
+        else:
+            ensemble = training.ensemble(X, seen.astype(np.int64), weight, folds, 2)
+            labelled = by_fold(ensemble, X, folds)
+        return [
+            _split_product(*both) for both in zip(labelled, by_fold(label, X, folds), strict=True)
+        ]
+
+
+def _among(folds: Sequence[Fold], rows: BoolArray) -> list[Fold]:
+    """Folds that are fitted on some rows only."""
+    return [Fold(fold.fit[rows[fold.fit]], fold.predict) for fold in folds]
 
 
 def _split_product(labelled: float | FloatArray, label: FloatArray) -> FloatArray:
@@ -226,6 +266,31 @@ class LabelModel:
         """p(s|x) of new rows, (N, S): the mean over the folds, calibrated."""
         return _finish(self.form.predict(X), self.calibration)
 
+    def within(
+        self,
+        training: Training,
+        X: Any,
+        codes: IntArray,
+        weight: FloatArray | None,
+        nested: Sequence[NestedFold],
+    ) -> list[FloatArray]:
+        """p(s|x) of the rows that each fold may see, held out within them; calibrated as all are.
+
+        Each (N, S), equal probabilities for the rows that are held out from the fold.
+        """
+        folds = shared_fits(nested)
+        raws = self.form.again(training, X, codes, weight, folds)
+        found = {fold.fit.tobytes(): both for fold, *both in zip(folds, folds, raws, strict=True)}
+        out = []
+        for view in nested:
+            proba = np.full_like(self.proba, 1.0 / self.proba.shape[1])
+            for fold in view.inner:
+                fitted, raw = found[fold.fit.tobytes()]
+                rows = np.searchsorted(fitted.predict, fold.predict)
+                proba[fold.predict] = _finish(raw[rows], self.calibration)
+            out.append(proba)
+        return out
+
 
 def _finish(raw: FloatArray, calibration: Calibration | None) -> FloatArray:
     proba = raw if calibration is None else calibration.apply(raw)
@@ -309,7 +374,7 @@ def _forms(
     """Each form with its out-of-fold p(s|x), (N, S)."""
     n_rows, seen = len(codes), codes > 0
     usable = seen & (counts > 0)
-    inner = [Fold(fold.fit[usable[fold.fit]], fold.predict) for fold in folds]
+    inner = _among(folds, usable)
     can_split = has_unlabelled and n_labels > 2 and all(len(fold.fit) for fold in inner)
     if not (can_split and constant_rate):
         joint = training.ensemble(X, codes, weight, folds, n_labels)

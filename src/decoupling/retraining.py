@@ -13,12 +13,14 @@ from typing import Any, Final
 
 import numpy as np
 from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
 
 from decoupling._typing import FloatArray, IntArray
 from decoupling._validation import warn_user
 from decoupling.cross_fitting import Ensemble, Fold, Training, out_of_fold
 from decoupling.inference.posterior import label_conditional
 from decoupling.label_model import best_temperature, log_proba, tempered
+from decoupling.nested_folds import NestedFold
 from decoupling.transitions.tasks import Task, project
 
 # Unlabelled rows take part if the probability of a class is at least this; a little more where some
@@ -52,7 +54,7 @@ class Retrained:
     temperature : float
         Softens their mean, 1 or more.
     class_proba : array (N, C)
-        Out-of-fold p(y|x) of the training rows, softened.
+        p(y|x) of the training rows, softened: of the classifiers that were not fitted on a row.
     """
 
     ensemble: Ensemble
@@ -69,14 +71,19 @@ def retrain(
     X: Any,
     codes: IntArray,
     weight: FloatArray,
-    folds: Sequence[Fold],
+    nested: Sequence[NestedFold],
     task: Task,
-    class_proba: FloatArray,
+    class_proba: Sequence[FloatArray],
     transitions: FloatArray,
     rounds: int,
     known: IntArray,
 ) -> Retrained:
     """Train on p(y|s,x), predict p(y|x) out of fold, and again; the answer is the mean.
+
+    Each fold goes its own way. It chooses rows by what it finds held out within them, so that the
+    labels of the rows that it predicts have had no part in anything, and errors of the choice are
+    not the same in all folds, whose mean is then the better. The rounds end early when they have
+    made the labels so held out less likely, by more than a standard error.
 
     Where labels may be wrong and some rows have none, the first half of the rounds is on labelled
     rows alone, since the first p(y|x) has learnt the wrong labels and would spread them; the answer
@@ -87,39 +94,123 @@ def retrain(
     ----------
     training : Training
         The classifier and what its fits are given.
-    X, codes, weight, folds
-        Rows, the columns of their labels, their weights, and what is held out from what.
+    X, codes, weight
+        Rows, the columns of their labels, and their weights.
+    nested : sequence of NestedFold
+        What is held out from what.
     task : Task
         Says which labels are whose.
-    class_proba : array (N, C)
-        p(y|x) to begin with.
+    class_proba : sequence of arrays (N, C)
+        p(y|x) to begin with, of the rows that each fold may see.
     transitions : array (C, S)
         T.
     rounds : int
-        How often; at least 1.
+        How often at most; at least 1.
     known : array (N,)
         Class of the rows of which it is known, -1 elsewhere. They train as members of it.
     """
-    certain = np.flatnonzero(known >= 0)
+    n_rows, n_classes = class_proba[0].shape
     alone = rounds // 2 if task.has_unlabelled and not task.clean else 0
+    outer, views = [view.outer for view in nested], class_proba
     models: list[Any] = []
-    total = np.zeros_like(class_proba)
+    total = np.zeros((n_rows, n_classes))  # of what each fold has not seen
+    votes = np.zeros_like(total)  # of all classifiers that were not fitted on a row
+    likely = np.zeros(n_rows)
     for number in range(rounds):
-        conditional = label_conditional(class_proba, transitions, codes)
-        trust = training_weights(task, conditional, codes, weight, with_unlabelled=number >= alone)
-        trust[certain] = 0.0
-        trust[certain, known[certain]] = weight[certain]
-        ensemble = fit_classes(training, X, trust, folds)
-        unseen = np.asarray(trust.sum(axis=1) == 0)
-        class_proba = out_of_fold(ensemble, X, folds, len(codes), unseen)
+        trusts = [
+            _trust(task, view, transitions, codes, weight, known, fold.fit, number >= alone)
+            for view, fold in zip(views, outer, strict=True)
+        ]
+        fitted = _fit_each(training, X, trusts, [(fold,) for fold in outer])
+        ensemble = Ensemble(tuple(one.models[0] for one in fitted), n_classes)
+        held_out = out_of_fold(ensemble, X, outer, n_rows)
+        before, likely = likely, log_likelihoods(task, held_out, transitions, codes, weight)
         if number >= alone:
             models.extend(ensemble.models)
-            total += class_proba
-    _warn_if_few_kept(task, trust, codes, weight)
-    mean = total / (rounds - alone)
+            total += held_out
+            votes += held_out
+        worse = number > alone and _less_likely(before, likely, weight)
+        if worse or number + 1 == rounds:
+            break
+        within = _fit_each(training, X, trusts, [view.inner for view in nested])
+        views = [
+            _within(ensemble, X, view, trust)
+            for ensemble, view, trust in zip(within, nested, trusts, strict=True)
+        ]
+        if number >= alone:
+            votes += sum(views)
+    _warn_if_few_kept(task, trusts, outer, codes, weight)
+    mean = total / total.sum(axis=1, keepdims=True)
     temperature = softening(task, mean, transitions, codes, weight)
-    ensemble = Ensemble(tuple(models), mean.shape[1])
-    return Retrained(ensemble, temperature, tempered(mean, temperature))
+    everyone = votes / votes.sum(axis=1, keepdims=True)
+    ensemble = Ensemble(tuple(models), n_classes)
+    return Retrained(ensemble, temperature, tempered(everyone, temperature))
+
+
+def _trust(
+    task: Task,
+    class_proba: FloatArray,
+    transitions: FloatArray,
+    codes: IntArray,
+    weight: FloatArray,
+    known: IntArray,
+    rows: IntArray,
+    with_unlabelled: bool,
+) -> FloatArray:
+    """How much the rows that a fold may see count as members of each class; 0 elsewhere, (N, C)."""
+    trust = np.zeros_like(class_proba)
+    conditional = label_conditional(class_proba[rows], transitions, codes[rows])
+    trust[rows] = training_weights(
+        task, conditional, codes[rows], weight[rows], with_unlabelled=with_unlabelled
+    )
+    certain = rows[known[rows] >= 0]
+    trust[certain] = 0.0
+    trust[certain, known[certain]] = weight[certain]
+    return trust
+
+
+def _fit_each(
+    training: Training, X: Any, trusts: Sequence[FloatArray], folds: Sequence[Sequence[Fold]]
+) -> list[Ensemble]:
+    """What each fold learns from the rows that it trusts, itself or held out within them."""
+    one_by_one = Training(training.estimator, training.fit_params)
+    return list(
+        Parallel(n_jobs=training.n_jobs)(
+            delayed(fit_classes)(one_by_one, X, trust, some)
+            for trust, some in zip(trusts, folds, strict=True)
+        )
+    )
+
+
+def _within(ensemble: Ensemble, X: Any, view: NestedFold, trust: FloatArray) -> FloatArray:
+    """p(y|x) of the rows that a fold may see, held out within them; 0 elsewhere, (N, C)."""
+    unseen = np.asarray(trust.sum(axis=1) == 0)
+    unseen[np.setdiff1d(np.arange(len(trust)), view.outer.fit)] = False
+    found = out_of_fold(ensemble, X, view.inner, len(trust), unseen)
+    out = np.zeros_like(found)
+    out[view.outer.fit] = found[view.outer.fit]
+    return out
+
+
+def log_likelihoods(
+    task: Task,
+    class_proba: FloatArray,
+    transitions: FloatArray,
+    codes: IntArray,
+    weight: FloatArray,
+) -> FloatArray:
+    """ln p(s|x) of the given labels, (N,): with the T that suits p(y|x) if labels may be wrong."""
+    if not task.clean:
+        transitions = updated_transitions(task, class_proba, transitions, codes, weight)
+    return log_proba((class_proba * transitions[:, codes].T).sum(axis=1))
+
+
+def _less_likely(before: FloatArray, after: FloatArray, weight: FloatArray) -> bool:
+    """Whether the mean has fallen by more than its standard error."""
+    change = after - before
+    mean = np.average(change, weights=weight)
+    variance = np.average((change - mean) ** 2, weights=weight)
+    return bool(mean < -np.sqrt(variance / weight.sum()))
 
 
 def softening(
@@ -239,11 +330,18 @@ def fit_classes(training: Training, X: Any, trust: FloatArray, folds: Sequence[F
     return spread.ensemble(_safe_indexing(X, rows), classes, weight, copies, n_classes)
 
 
-def _warn_if_few_kept(task: Task, trust: FloatArray, codes: IntArray, weight: FloatArray) -> None:
+def _warn_if_few_kept(
+    task: Task,
+    trusts: Sequence[FloatArray],
+    folds: Sequence[Fold],
+    codes: IntArray,
+    weight: FloatArray,
+) -> None:
     if not (task.own >= 0).any():
         return  # complementary labels name no class: there is nothing to keep
-    labelled = codes > 0 if task.has_unlabelled else np.full(len(codes), True)
-    share = float(trust[labelled].sum() / weight[labelled].sum())
+    labelled = codes >= int(task.has_unlabelled)
+    kept = sum(float(trust[labelled].sum()) for trust in trusts)
+    share = kept / sum(float(weight[fold.fit] @ labelled[fold.fit]) for fold in folds)
     if share < _KEPT:
         warn_user(
             f"Only {share:.0%} of the labelled rows were kept for retraining: so many labels look "
