@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 
 from decoupling.cross_fitting import Fold, Training, make_folds
 from decoupling.label_model import best_temperature, tempered
+from decoupling.nested_folds import nest
 from decoupling.retraining import (
     fit_classes,
     keep_most_probable,
@@ -334,33 +335,47 @@ T_SEMI = np.array([[0.3, 0.49, 0.21], [0.3, 0.21, 0.49]])
 BAYES = GaussianNB()  # it takes weights, and has a closed form
 
 
-def run(X, codes, proba, rounds, *, estimator=BAYES, task=SEMI, transitions=T_SEMI):
-    folds = make_folds(None, codes, 3, np.random.RandomState(0))
+def run(X, codes, proba, rounds, *, estimator=BAYES, task=SEMI, transitions=T_SEMI, n_folds=3):
+    folds = make_folds(None, codes, n_folds, np.random.RandomState(0))
     ones, training = np.ones(len(codes)), Training(estimator, {})
-    nothing = np.full(len(codes), -1)
+    nothing, nested = np.full(len(codes), -1), nest(folds, codes)
+    views = [proba] * len(folds)
     return retrain(
-        training, X, codes, ones, folds, task, proba, transitions, rounds, nothing
+        training, X, codes, ones, nested, task, views, transitions, rounds, nothing
     ), folds
 
 
-def a_round(X, codes, folds, task, proba, transitions, with_unlabelled):
-    """Train on rows as members of classes, a fold at a time; p(y|x) held out, and of five rows."""
-    joint = proba * transitions[:, codes].T
-    conditional = joint / joint.sum(axis=1, keepdims=True)
-    ones = np.ones(len(X))
-    trust = training_weights(task, conditional, codes, ones, with_unlabelled=with_unlabelled)
-    out, mean = np.zeros_like(proba), np.zeros_like(proba)
-    for fold in folds:
-        rows = np.concatenate([fold.fit, fold.fit])
-        members = np.repeat([0, 1], len(fold.fit))
-        weight = trust[rows, members]
-        used = weight > 0.01
-        model = GaussianNB().fit(X[rows][used], members[used], weight[used])
-        out[fold.predict] = model.predict_proba(X[fold.predict])
-        mean += model.predict_proba(X) / len(folds)
-    unseen = ~trust.any(axis=1)  # no model was fitted on them: all predict them
-    out[unseen] = mean[unseen]
-    return out, mean[:5]
+def bayes(X, trust, rows):
+    """Fitted on some rows, as members of both classes."""
+    twice, members = np.concatenate([rows, rows]), np.repeat([0, 1], len(rows))
+    weight = trust[twice, members]
+    used = weight > 0.01
+    return GaussianNB().fit(X[twice][used], members[used], weight[used])
+
+
+def a_round(X, codes, folds, task, views, transitions, with_unlabelled):
+    """One round in plain loops: p(y|x) held out, within the rows of each fold, and of five rows."""
+    held, some, within = np.zeros_like(views[0]), 0.0, []
+    for fold, view in zip(folds, views, strict=True):
+        rows = fold.fit
+        joint = view[rows] * transitions[:, codes[rows]].T
+        conditional = joint / joint.sum(axis=1, keepdims=True)
+        trust, ones = np.zeros_like(view), np.ones(len(rows))
+        trust[rows] = training_weights(
+            task, conditional, codes[rows], ones, with_unlabelled=with_unlabelled
+        )
+        model = bayes(X, trust, rows)
+        held[fold.predict] = model.predict_proba(X[fold.predict])
+        some = some + model.predict_proba(X[:5]) / len(folds)
+        others = [other for other in folds if other is not fold]
+        models = [bayes(X, trust, np.intersect1d(rows, other.fit)) for other in others]
+        found = np.zeros_like(view)
+        for model, other in zip(models, others, strict=True):
+            found[other.predict] = model.predict_proba(X[other.predict])
+        unseen = rows[~trust[rows].any(axis=1)]  # no model was fitted on them: all predict them
+        found[unseen] = np.mean([model.predict_proba(X[unseen]) for model in models], axis=0)
+        within.append(found)
+    return held, within, some
 
 
 @pytest.mark.parametrize(
@@ -372,6 +387,7 @@ def a_round(X, codes, folds, task, proba, transitions, with_unlabelled):
         (SEMI, 2, 1),  # the second half adds the unlabelled rows
         (SEMI, 5, 2),
         (tasks.noisy(AB), 2, 0),
+        (tasks.noisy(AB), 5, 0),
     ],
 )
 def test_rounds_by_hand(task, rounds, alone):
@@ -383,23 +399,83 @@ def test_rounds_by_hand(task, rounds, alone):
     if not task.has_unlabelled:
         X, classes, codes = X[codes > 0], classes[codes > 0], codes[codes > 0] - 1
         transitions = np.array([[0.9, 0.1], [0.1, 0.9]])
-    proba = start = tempered(np.eye(2)[classes] + 0.2, 1.0)
-    found, folds = run(X, codes, start, rounds, task=task, transitions=transitions)
-    train, test = [], []
-    for number in range(rounds):
-        proba, some = a_round(X, codes, folds, task, proba, transitions, number >= alone)
-        train.append(proba)
-        test.append(some)
-    train, test = np.mean(train[alone:], axis=0), np.mean(test[alone:], axis=0)
+    start = tempered(np.eye(2)[classes] + 0.2, 1.0)
+    found, folds = run(X, codes, start, rounds, task=task, transitions=transitions, n_folds=4)
+    views, train, test, votes, likely = [start] * 4, [], [], np.zeros_like(start), []
     ones, expected = np.ones(len(codes)), 1.0
+    for number in range(rounds):
+        held, views, some = a_round(X, codes, folds, task, views, transitions, number >= alone)
+        if task is not PU:
+            transitions = updated_transitions(task, held, transitions, codes, ones)
+        likely.append(np.log((held @ transitions)[np.arange(len(codes)), codes]))
+        if number >= alone:
+            train.append(held)
+            test.append(some)
+            votes += held
+        change = likely[-1] - likely[-2] if number > alone else np.zeros(len(codes))
+        if change.mean() < -np.std(change) / np.sqrt(len(codes)):
+            break
+        if number >= alone and number + 1 < rounds:
+            votes += sum(views)
+    train, test = np.mean(train, axis=0), np.mean(test, axis=0)
     for _ in range(3):  # T and temperature in turn, T only where labels may be wrong
         if task is not PU:
             soft = tempered(train, expected)
             transitions = updated_transitions(task, soft, transitions, codes, ones)
-        expected = best_temperature(np.log(train), transitions[:, codes].T, ones, coldest=1.0)
+        logs = np.log(np.maximum(train, 1e-9))  # nothing is impossible
+        expected = best_temperature(logs, transitions[:, codes].T, ones, coldest=1.0)
     assert found.temperature == pytest.approx(expected, rel=1e-9)
-    np.testing.assert_allclose(found.class_proba, tempered(train, found.temperature), atol=1e-6)
+    votes /= votes.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(found.class_proba, tempered(votes, found.temperature), atol=1e-6)
     np.testing.assert_allclose(found.predict(X[:5]), tempered(test, found.temperature), atol=1e-6)
+
+
+@pytest.mark.parametrize("task", [SEMI, PU])
+def test_the_labels_of_a_fold_have_no_part_in_its_classifiers(task):
+    X, classes, codes = noisy_rows()
+    transitions, start = T_SEMI, tempered(np.eye(2)[classes] + 0.2, 1.0)
+    if task is PU:
+        codes, transitions = np.minimum(codes, 1), np.array([[0.9, 0.1], [0.4, 0.6]])
+    folds = make_folds(None, codes, 4, np.random.RandomState(0))
+    upset = codes.copy()
+    upset[folds[1].predict] = upset[folds[1].predict][::-1]
+    models = [
+        retrain(
+            Training(BAYES, {}), X, labels, np.ones(len(X)), nest(folds, codes), task,
+            [start] * 4, transitions, 2, np.full(len(X), -1),
+        ).ensemble.models
+        for labels in (codes, upset)
+    ]  # fmt: skip
+    for mine, other in zip(*(found[1::4] for found in models), strict=True):
+        np.testing.assert_array_equal(mine.theta_, other.theta_)
+    assert any((a.theta_ != b.theta_).any() for a, b in zip(*models, strict=True))
+
+
+class Tiring(GaussianNB):
+    """Knows nothing any more from some fit on."""
+
+    fits: list[int]
+
+    def fit(self, X, y, sample_weight=None):
+        self.tired_ = not self.fits
+        self.fits[:] = self.fits[1:]
+        return super().fit(X, y, sample_weight)
+
+    def predict_proba(self, X):
+        proba = super().predict_proba(X)
+        return np.full_like(proba, 0.5) if self.tired_ else proba
+
+
+@pytest.mark.parametrize(("good", "rounds"), [(9, 2), (18, 3), (99, 4)])
+def test_rounds_end_when_held_out_labels_become_less_likely(good, rounds):
+    """Three folds have three fits of their own in a round, and six within them."""
+    X, classes, codes = noisy_rows()
+    start = tempered(np.eye(2)[classes] + 0.2, 1.0)
+    codes = np.minimum(codes, 1)
+    Tiring.fits = list(range(good))
+    transitions = np.array([[0.9, 0.1], [0.4, 0.6]])
+    found, _ = run(X, codes, start, 4, estimator=Tiring(), task=PU, transitions=transitions)
+    assert len(found.ensemble.models) == 3 * rounds
 
 
 # Where labels may be wrong
@@ -433,11 +509,10 @@ def test_rows_without_weight_change_nothing():
     weight = (np.arange(len(X)) % 4 > 0).astype(float)
     upset = codes.copy()
     upset[weight == 0] = np.where(codes[weight == 0] == 0, 0, 3 - codes[weight == 0])
-    folds = make_folds(None, codes, 3, np.random.RandomState(0))
+    nested = nest(make_folds(None, codes, 3, np.random.RandomState(0)), codes)
+    views, nothing = [proba] * 3, np.full(len(codes), -1)
     one, other = (
-        retrain(
-            Training(BAYES, {}), X, c, weight, folds, SEMI, proba, T_SEMI, 2, np.full(len(c), -1)
-        )
+        retrain(Training(BAYES, {}), X, c, weight, nested, SEMI, views, T_SEMI, 2, nothing)
         for c in (codes, upset)
     )
     np.testing.assert_allclose(one.class_proba, other.class_proba, atol=1e-9)

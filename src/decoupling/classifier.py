@@ -131,10 +131,12 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         Whether p(label | x) is calibrated on the labels.
     rounds : int
         Rounds of retraining on p(class | label, x), of which the mean is predicted; 0 is the
-        paper. Where labels are right and the same share of every class has one, the classifier of
-        each fold trains itself on the unlabelled rows of which it is sure, and what is predicted
-        does not depend on how T was inferred. There is no round where labels are right and every
-        row has one, or ``labelled`` says that some classes have more, or a fold has no label.
+        paper. Each fold chooses what to train on by itself, and they end early when they make
+        labels that are held out less likely. Where labels are right and the same share of every
+        class has one, the classifier of each fold trains itself on the unlabelled rows of which it
+        is sure, and what is predicted does not depend on how T was inferred. There is no round
+        where labels are right and every row has one, or ``labelled`` says that some classes have
+        more, or two folds together have all the labels.
     unlabelled : object, optional
         Value that means unlabelled, such as -1, beside NaN, None and NA, which always do.
     random_state : int, RandomState or None
@@ -155,8 +157,7 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
     label_proba_ : array (N, S)
         p(label | x) of the training rows, out of fold.
     class_proba_ : array (N, C)
-        p(class | x) of the training rows, out of fold; rows that no model was fitted on, or none
-        with a label, are predicted by all of them.
+        p(class | x) of the training rows, by the models that were not fitted on them.
     label_conditional_proba_ : array (N, C)
         p(class | label, x) of the training rows.
     transduction_ : array (N,)
@@ -640,6 +641,11 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         warn_of_few(self.task_, support, rows)
         return prior, support
 
+    def _rates_said(self) -> bool:
+        """Whether the user has said something of T, beyond the task."""
+        said = self.labelled is not None or self._known_noise() is not None
+        return said or isinstance(self.task, TransitionPrior)
+
     def _known_noise(self) -> Any:
         return None if is_auto(self.noise) else self.noise
 
@@ -674,10 +680,10 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
                 return None
             views = self.label_model_.within(training, X, codes, weight, nested)
             proba = [self.posterior_.predict(view).class_proba for view in views]
-            transitions, rounds = self.transitions_, self.rounds
             return retrain(
-                training, X, codes, counts, nested, task, proba, transitions, rounds, known
-            )
+                training, X, codes, counts, nested, task, proba, self.transitions_, self.rounds,
+                known, learn_transitions=self.learn_transitions and not self._rates_said(),
+            )  # fmt: skip
         unlabelled = self.prior_.mean[:, 0]
         # Rows with a label are then like those without one, and may teach them.
         if task.has_unlabelled and np.allclose(unlabelled, unlabelled[0]):

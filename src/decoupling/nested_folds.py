@@ -2,8 +2,8 @@
 
 A classifier that a row is held out from should not hear of its label in a roundabout way, and it
 does if others, which have seen that label, choose the rows that it is fitted on. So each fold
-chooses among its rows by predictions that are held out within them, and no label of the rows that it
-predicts has a part in anything.
+chooses among its rows by predictions that are held out within them, and the labels of the rows that
+it predicts have no part in anything.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Rounds of training on p(y|s,x): classes instead of labels.
 
 After the inference every row has a class distribution given its label and its features. Rows that
-can be trusted train the base classifier once more, now on classes; its out-of-fold prediction takes
-the place of p(y|x), and so on for a few rounds.
+can be trusted train the base classifier once more, now on classes; what it predicts, held out,
+takes the place of p(y|x), and so on for a few rounds. Each fold does so for itself.
 """
 
 from __future__ import annotations
@@ -77,13 +77,17 @@ def retrain(
     transitions: FloatArray,
     rounds: int,
     known: IntArray,
+    *,
+    learn_transitions: bool = True,
 ) -> Retrained:
     """Train on p(y|s,x), predict p(y|x) out of fold, and again; the answer is the mean.
 
     Each fold goes its own way. It chooses rows by what it finds held out within them, so that the
     labels of the rows that it predicts have had no part in anything, and errors of the choice are
-    not the same in all folds, whose mean is then the better. The rounds end early when they have
-    made the labels so held out less likely, by more than a standard error.
+    not the same in all folds, whose mean is then the better. Where labels may be wrong, T follows
+    what is so held out: one in which the first classifier's confusions look like the labeller's has
+    too many rows left out. The rounds end early when they have made labels so held out less likely,
+    by more than a standard error.
 
     Where labels may be wrong and some rows have none, the first half of the rounds is on labelled
     rows alone, since the first p(y|x) has learnt the wrong labels and would spread them; the answer
@@ -103,11 +107,13 @@ def retrain(
     class_proba : sequence of arrays (N, C)
         p(y|x) to begin with, of the rows that each fold may see.
     transitions : array (C, S)
-        T.
+        T to begin with.
     rounds : int
         How often at most; at least 1.
     known : array (N,)
         Class of the rows of which it is known, -1 elsewhere. They train as members of it.
+    learn_transitions : bool
+        Whether T follows what is held out, where labels may be wrong; not if it is known.
     """
     n_rows, n_classes = class_proba[0].shape
     alone = rounds // 2 if task.has_unlabelled and not task.clean else 0
@@ -124,7 +130,9 @@ def retrain(
         fitted = _fit_each(training, X, trusts, [(fold,) for fold in outer])
         ensemble = Ensemble(tuple(one.models[0] for one in fitted), n_classes)
         held_out = out_of_fold(ensemble, X, outer, n_rows)
-        before, likely = likely, log_likelihoods(task, held_out, transitions, codes, weight)
+        if learn_transitions and not task.clean:
+            transitions = updated_transitions(task, held_out, transitions, codes, weight)
+        before, likely = likely, log_proba((held_out * transitions[:, codes].T).sum(axis=1))
         if number >= alone:
             models.extend(ensemble.models)
             total += held_out
@@ -190,19 +198,6 @@ def _within(ensemble: Ensemble, X: Any, view: NestedFold, trust: FloatArray) -> 
     out = np.zeros_like(found)
     out[view.outer.fit] = found[view.outer.fit]
     return out
-
-
-def log_likelihoods(
-    task: Task,
-    class_proba: FloatArray,
-    transitions: FloatArray,
-    codes: IntArray,
-    weight: FloatArray,
-) -> FloatArray:
-    """ln p(s|x) of the given labels, (N,): with the T that suits p(y|x) if labels may be wrong."""
-    if not task.clean:
-        transitions = updated_transitions(task, class_proba, transitions, codes, weight)
-    return log_proba((class_proba * transitions[:, codes].T).sum(axis=1))
 
 
 def _less_likely(before: FloatArray, after: FloatArray, weight: FloatArray) -> bool:
