@@ -255,13 +255,16 @@ def test_other_classifiers(estimator, task):
 
 @pytest.mark.filterwarnings("ignore:p.label . class. is estimated from fewer than 30 rows")
 def test_weights_count_rows():
+    """One round counts. Of two copies one may be kept alone, and of one row of weight 2 a half."""
     weight = 1.0 + (CLASSES == 1)
     rows = np.repeat(np.arange(len(X)), weight.astype(int))
     parts = [np.flatnonzero(np.arange(len(X)) // 3 % 3 == k) for k in range(3)]
-    weighted = make(cv=[(np.setdiff1d(np.arange(len(X)), part), part) for part in parts])
+    folds = [(np.setdiff1d(np.arange(len(X)), part), part) for part in parts]
+    weighted = make(cv=folds, rounds=2)
     weighted.fit(X, SOME, sample_weight=weight)
     copies = [np.flatnonzero(np.isin(rows, part)) for part in parts]
-    repeated = make(cv=[(np.setdiff1d(np.arange(len(rows)), part), part) for part in copies])
+    folds = [(np.setdiff1d(np.arange(len(rows)), part), part) for part in copies]
+    repeated = make(cv=folds, rounds=2)
     repeated.fit(X[rows], SOME[rows])
     np.testing.assert_allclose(weighted.transitions_, repeated.transitions_, rtol=1e-6)
     np.testing.assert_allclose(

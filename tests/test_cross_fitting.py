@@ -212,6 +212,14 @@ def test_a_fold_with_a_single_code_predicts_it():
     np.testing.assert_array_equal(ensemble.predict_proba(X), np.tile([0.5, 0, 0.5], (4, 1)))
 
 
+def test_a_fold_without_a_row_knows_nothing_and_excludes_nothing():
+    folds = [Fold(np.array([2, 3]), np.array([0, 1])), Fold(np.array([0, 1]), np.array([2, 3]))]
+    weight = np.array([1.0, 1.0, 0.0, 0.0])
+    X, codes = np.arange(4.0)[:, None], np.array([0, 1, 0, 1])
+    ensemble = Training(LOGISTIC, {}).ensemble(X, codes, weight, folds, 3)
+    np.testing.assert_allclose(out_of_fold(ensemble, X, folds, 4)[:2], 1 / 3)
+
+
 def test_a_row_does_not_see_its_own_label():
     X, codes = draw_labelled()
     folds = folds_of(codes)

@@ -26,6 +26,7 @@ from decoupling.label_model import (
     tempered,
     warn_if_by_heart,
 )
+from decoupling.nested_folds import nest
 
 BAYES = GaussianNB()  # it takes weights, and has a closed form
 LOGISTIC = LogisticRegression()
@@ -240,6 +241,42 @@ def test_the_form_with_the_more_likely_labels_held_out_is_kept(drawn, name, form
     np.testing.assert_allclose(model.raw, rows[name], atol=1e-6)
     np.testing.assert_allclose(model.predict(new), unseen[name], atol=1e-6)
     assert_probabilities(model.predict(new), (len(new), 4))
+
+
+@pytest.mark.parametrize(
+    ("drawn", "constant_rate", "form"),
+    [
+        (drawn_apart, False, JointForm),
+        (draw_labelled, False, SplitForm),
+        (draw_labelled, True, SplitForm),
+    ],
+)
+def test_what_a_fold_sees_within_its_rows_by_hand(drawn, constant_rate, form):
+    """By classifiers that have seen neither the row's fold nor that fold; calibrated as all are."""
+    X, codes = drawn()
+    folds = folds_of(codes)
+    model = fit(X, codes, folds=folds, constant_rate=constant_rate)
+    assert isinstance(model.form, form)
+    views = model.within(Training(BAYES, {}), X, codes, None, nest(folds, codes))
+    for view, outer in zip(views, folds, strict=True):
+        assert_probabilities(view, (len(X), 4))
+        np.testing.assert_array_equal(view[outer.predict], 0.25)
+        for other in folds:
+            rows = other.predict
+            if other is outer:
+                continue
+            seen = np.setdiff1d(np.arange(len(X)), np.concatenate([rows, outer.predict]))
+            labelled = seen[codes[seen] > 0]
+            if form is JointForm:
+                raw = GaussianNB().fit(X[seen], codes[seen]).predict_proba(X[rows])
+            else:
+                label = GaussianNB().fit(X[labelled], codes[labelled]).predict_proba(X[rows])
+                share = np.mean(codes > 0)
+                if not constant_rate:
+                    split = GaussianNB().fit(X[seen], codes[seen] > 0)
+                    share = split.predict_proba(X[rows])[:, 1:]
+                raw = np.hstack([np.full((len(rows), 1), 1 - share), share * label])
+            np.testing.assert_allclose(view[rows], model.calibration.apply(raw), atol=1e-6)
 
 
 def test_new_rows_are_calibrated_like_the_training_rows():

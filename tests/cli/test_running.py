@@ -536,14 +536,14 @@ def test_an_interrupted_run_goes_on_to_the_same_files(tmp_path, monkeypatch, mad
     line = ("run", "insects.csv", "--id", "who", *QUICK, "--estimator", f"own_{name}:model")
     call(*line, "--out", "whole")
     with monkeypatch.context() as patch:
-        interrupt_after(patch, 4)  # 3 of labels, 1 of classes
+        interrupt_after(patch, 4)  # 3 of labels, 1 within the folds
         output = call(*line, "--out", "a/b", code=130)
     assert "4 fits are kept in a/b.resume" in output
     assert "run the same command with --resume" in output
     assert [path.name for path in (tmp_path / "a").iterdir()] == ["b.resume"]
-    begun = interrupt_after(monkeypatch, 2)
+    begun = interrupt_after(monkeypatch, 5)  # 2 more within them, 3 of classes
     assert "Going on from 4 fits in a/b.resume" in call(*line, "--out", "a/b", "--resume")
-    assert len(begun) == 2
+    assert len(begun) == 5
     assert [path.name for path in (tmp_path / "a").iterdir()] == ["b"]
     assert files_of(tmp_path / "a" / "b") == files_of(tmp_path / "whole")
 
@@ -626,7 +626,7 @@ def test_interrupted_while_writing_it_need_not_fit_again(tmp_path, monkeypatch):
     line = ("run", "insects.csv", "--id", "who", *QUICK, "--out", "a/b")
     with monkeypatch.context() as patch:
         patch.setattr("decoupling.persistence.save", interrupt)
-        assert "6 fits are kept" in call(*line, code=130)
+        assert "9 fits are kept" in call(*line, code=130)
     assert sorted(path.name for path in tmp_path.rglob("*") if path.is_dir()) == ["a", "b.resume"]
     interrupt_after(monkeypatch, 0)
     call(*line, "--resume")
