@@ -83,7 +83,9 @@ def run(
     image: Image = None,
     decisions: DecisionsFile = None,
     folds: Folds = 5,
-    rounds: Annotated[int, typer.Option(min=0, help="Rounds of retraining at most; 0 is the paper.")] = 5,
+    rounds: Annotated[
+        int, typer.Option(min=0, help="Rounds of retraining at most; 0 is the paper.")
+    ] = 5,
     seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Deals rows to folds.")] = 0,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
