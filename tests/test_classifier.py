@@ -272,6 +272,16 @@ def test_weights_count_rows():
     )
 
 
+@pytest.mark.filterwarnings("ignore:p.label . class. is estimated from fewer than 30 rows")
+def test_no_rounds_where_a_classifier_cannot_be_fitted_within_folds():
+    """Nine neighbours are there among the rows of a fold, and not in a part of them."""
+    rows, needy = np.arange(14), KNeighborsClassifier(9)
+    with pytest.warns(UserWarning, match=r"no rounds of retraining: .* It said: .*n_neighbors"):
+        clf = make(needy, task="noisy", cv=4).fit(X[rows], WORDS[rows])
+    assert clf.retrained_ is None
+    check_probabilities(clf)
+
+
 def test_rows_without_weight_are_still_predicted():
     weight = np.where(np.arange(len(X)) < 56, 1.0, 0.0)
     clf = make(cv=KFold(3)).fit(X, SOME, sample_weight=weight)  # the last fold has none

@@ -188,6 +188,7 @@ def test_folds_of_the_user(kind):
         ("five", 9, "cv must be a number, a splitter, .*; got 'five'"),
         (ShuffleSplit(1, test_size=3), 9, "6 rows are never held out, 0 more than once"),
         ([([0], [0, 1]), ([0], [1, 2])], 4, "1 rows are never held out, 1 more than once"),
+        ([([2, 3], [0, 1]), ([], [2, 3])], 4, "fold 1 has no rows to fit on"),
     ],
 )
 def test_bad_folds(cv, n_rows, message):

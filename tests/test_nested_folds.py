@@ -67,3 +67,11 @@ def test_a_classifier_that_has_seen_neither_of_two_folds_serves_both():
     for view in nested:
         for fold in view.inner:
             assert np.isin(fold.predict, by_fit[fold.fit.tobytes()]).all()
+
+
+def test_a_row_that_a_fold_has_twice_counts_once():
+    twice = Fold(np.array([0, 0, 1, 1, 2, 3]), np.arange(4, 8))
+    view = nest([twice, Fold(np.arange(4, 8), np.arange(4))], np.zeros(8, int))[0]
+    np.testing.assert_array_equal(view.outer.fit, np.arange(4))
+    for fold in view.inner:
+        assert not np.isin(fold.fit, fold.predict).any()

@@ -25,6 +25,7 @@ from decoupling._validation import (
     check_count,
     check_evidence,
     is_dask,
+    warn_user,
 )
 from decoupling.cross_fitting import (
     Fold,
@@ -125,18 +126,19 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
     cv : int, splitter, iterable, None or "prefit"
         How p(label | x) is held out from the labels it is compared with: number of folds, or a
         splitter or pairs of rows that hold out every row once. None predicts the rows that were
-        fitted (the paper). "prefit" takes ``estimator`` as fitted on the labels; there is no
+        fitted (the paper). Retraining needs folds within folds, and fits that grow with the square
+        of their number. "prefit" takes ``estimator`` as fitted on the labels; there is no
         retraining then, and where every class is labelled as often p(labelled | x) is a constant.
     calibrate : bool
         Whether p(label | x) is calibrated on the labels.
     rounds : int
-        Rounds of retraining on p(class | label, x), of which the mean is predicted; 0 is the
-        paper. Each fold chooses what to train on by itself, and they end early when they make
+        Rounds of retraining on p(class | label, x) at most, of which the mean is predicted; 0 is
+        the paper. Each fold chooses what to train on by itself, and they end early when they make
         labels that are held out less likely. Where labels are right and the same share of every
         class has one, the classifier of each fold trains itself on the unlabelled rows of which it
         is sure, and what is predicted does not depend on how T was inferred. There is no round
         where labels are right and every row has one, or ``labelled`` says that some classes have
-        more, or two folds together have all the labels.
+        more, or no label is left in a part of the rows.
     unlabelled : object, optional
         Value that means unlabelled, such as -1, beside NaN, None and NA, which always do.
     random_state : int, RandomState or None
@@ -157,7 +159,7 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
     label_proba_ : array (N, S)
         p(label | x) of the training rows, out of fold.
     class_proba_ : array (N, C)
-        p(class | x) of the training rows, by the models that were not fitted on them.
+        p(class | x) of the training rows, by models that were not fitted on their labels.
     label_conditional_proba_ : array (N, C)
         p(class | label, x) of the training rows.
     transduction_ : array (N,)
@@ -673,23 +675,45 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         labelled = (codes >= int(task.has_unlabelled)) & (counts > 0)
         if not (self.rounds and folds and all(labelled[fold.fit].any() for fold in folds)):
             return None
-        self._say(f"{self.rounds} rounds of retraining")
+        self._say(f"{self.rounds} rounds of retraining at most")
         if not (task.clean and task.complete):
-            nested = nest(folds, codes)
-            if not all(labelled[fold.fit].any() for view in nested for fold in view.inner):
-                return None
-            views = self.label_model_.within(training, X, codes, weight, nested)
-            proba = [self.posterior_.predict(view).class_proba for view in views]
-            return retrain(
-                training, X, codes, counts, nested, task, proba, self.transitions_, self.rounds,
-                known, learn_transitions=self.learn_transitions and not self._rates_said(),
-            )  # fmt: skip
+            return self._retrain_apart(training, X, codes, weight, known)
         unlabelled = self.prior_.mean[:, 0]
         # Rows with a label are then like those without one, and may teach them.
         if task.has_unlabelled and np.allclose(unlabelled, unlabelled[0]):
             right = np.where(known >= 0, task.own[known], codes)
             return self_train(training, X, right, counts, folds, task, self.rounds)
         return None
+
+    def _retrain_apart(
+        self,
+        training: Training,
+        X: Any,
+        codes: IntArray,
+        weight: FloatArray | None,
+        known: IntArray,
+    ) -> Retrained | None:
+        """Rounds of retraining, each fold by itself; None if too little is left within folds."""
+        nested = nest(self.label_model_.folds, codes)
+        counts = np.ones(len(codes)) if weight is None else weight
+        labelled = (codes >= int(self.task_.has_unlabelled)) & (counts > 0)
+        if not all(labelled[fold.fit].any() for view in nested for fold in view.inner):
+            return None
+        learn = self.learn_transitions and not self._rates_said()
+        try:
+            views = self.label_model_.within(training, X, codes, weight, nested)
+            proba = [self.posterior_.predict(view).class_proba for view in views]
+            return retrain(
+                training, X, codes, counts, nested, self.task_, proba, self.transitions_,
+                self.rounds, known, learn_transitions=learn,
+            )  # fmt: skip
+        except ValueError as error:
+            # It could be fitted on the rows of every fold; within them there are fewer.
+            warn_user(
+                "There are no rounds of retraining: the classifier cannot be fitted on a part of "
+                f"the rows of a fold. Use more rows or folds, or rounds=0. It said: {error}"
+            )
+            return None
 
     def _say(self, step: str) -> None:
         _LOG.info(step)

@@ -345,6 +345,9 @@ def make_folds(X: Any, codes: IntArray, cv: Any, random_state: np.random.RandomS
     if not all(isinstance(split, Sized) and len(split) == 2 for split in splits):
         raise ValueError("cv must be pairs of rows to fit and rows to hold out.")
     folds = [Fold(_row_numbers(fit, n_rows), _row_numbers(held, n_rows)) for fit, held in splits]
+    empty = [number for number, fold in enumerate(folds) if not len(fold.fit)]
+    if empty:
+        raise ValueError(f"cv: fold {empty[0]} has no rows to fit on. Leave it out, or merge it.")
     held_out = np.concatenate([np.empty(0, dtype=np.int64), *(fold.predict for fold in folds)])
     times = np.bincount(held_out, minlength=n_rows)
     if (times != 1).any():

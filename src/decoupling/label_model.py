@@ -280,7 +280,7 @@ class LabelModel:
         """
         folds = shared_fits(nested)
         raws = self.form.again(training, X, codes, weight, folds)
-        found = {fold.fit.tobytes(): both for fold, *both in zip(folds, folds, raws, strict=True)}
+        found = {fold.fit.tobytes(): (fold, raw) for fold, raw in zip(folds, raws, strict=True)}
         out = []
         for view in nested:
             proba = np.full_like(self.proba, 1.0 / self.proba.shape[1])

@@ -2,8 +2,8 @@
 
 A classifier that a row is held out from should not hear of its label in a roundabout way, and it
 does if others, which have seen that label, choose the rows that it is fitted on. So each fold
-chooses among its rows by predictions that are held out within them, and the labels of the rows that
-it predicts have no part in anything.
+chooses among its rows by predictions that are held out within them. Of the labels of the rows that
+it predicts it hears no more than what all rows share: T, and the calibration.
 """
 
 from __future__ import annotations
@@ -36,12 +36,15 @@ class NestedFold:
 def nest(folds: Sequence[Fold], codes: IntArray) -> list[NestedFold]:
     """Each fold with the other ones within its rows.
 
-    Two folds leave a single one to each other, which is then halved, label by label.
+    Two folds leave a single one to each other, which is then halved, label by label; so are the
+    rows of a fold if another one has nothing within them to be fitted on. A row that a fold has
+    twice counts once.
     """
-    return [NestedFold(outer, _within(outer, folds, codes)) for outer in folds]
+    once = [Fold(np.unique(fold.fit), fold.predict) for fold in folds]
+    return [NestedFold(outer, _inner_folds(outer, once, codes)) for outer in once]
 
 
-def _within(outer: Fold, folds: Sequence[Fold], codes: IntArray) -> tuple[Fold, ...]:
+def _inner_folds(outer: Fold, folds: Sequence[Fold], codes: IntArray) -> tuple[Fold, ...]:
     parts = [np.intersect1d(fold.predict, outer.fit) for fold in folds]
     seen = [np.intersect1d(fold.fit, outer.fit) for fold in folds]
     inner = [Fold(fit, part) for fit, part in zip(seen, parts, strict=True) if len(part)]

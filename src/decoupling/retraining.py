@@ -83,11 +83,12 @@ def retrain(
     """Train on p(y|s,x), predict p(y|x) out of fold, and again; the answer is the mean.
 
     Each fold goes its own way. It chooses rows by what it finds held out within them, so that the
-    labels of the rows that it predicts have had no part in anything, and errors of the choice are
-    not the same in all folds, whose mean is then the better. Where labels may be wrong, T follows
-    what is so held out: one in which the first classifier's confusions look like the labeller's has
-    too many rows left out. The rounds end early when they have made labels so held out less likely,
-    by more than a standard error.
+    labels of the rows that it predicts have no part in the choice, and errors of the choice are not
+    the same in all folds, whose mean is then the better. Where labels may be wrong, the T by which
+    rows are chosen follows what is so held out, since one in which confusions of the first
+    classifier look like the labeller's leaves out too many; the T that was inferred stays. The
+    rounds end early when they have made labels so held out less likely, by more than a standard
+    error.
 
     Where labels may be wrong and some rows have none, the first half of the rounds is on labelled
     rows alone, since the first p(y|x) has learnt the wrong labels and would spread them; the answer
@@ -124,7 +125,16 @@ def retrain(
     likely = np.zeros(n_rows)
     for number in range(rounds):
         trusts = [
-            _trust(task, view, transitions, codes, weight, known, fold.fit, number >= alone)
+            _trust(
+                task,
+                view,
+                transitions,
+                codes,
+                weight,
+                known,
+                rows=fold.fit,
+                with_unlabelled=number >= alone,
+            )
             for view, fold in zip(views, outer, strict=True)
         ]
         fitted = _fit_each(training, X, trusts, [(fold,) for fold in outer])
@@ -142,14 +152,16 @@ def retrain(
             break
         within = _fit_each(training, X, trusts, [view.inner for view in nested])
         views = [
-            _within(ensemble, X, view, trust)
-            for ensemble, view, trust in zip(within, nested, trusts, strict=True)
+            _held_out_within(inner, X, view, trust)
+            for inner, view, trust in zip(within, nested, trusts, strict=True)
         ]
         if number >= alone:
             votes += sum(views)
     _warn_if_few_kept(task, trusts, outer, codes, weight)
     mean = total / total.sum(axis=1, keepdims=True)
-    temperature = softening(task, mean, transitions, codes, weight)
+    temperature = softening(
+        task, mean, transitions, codes, weight, learn_transitions=learn_transitions
+    )
     everyone = votes / votes.sum(axis=1, keepdims=True)
     ensemble = Ensemble(tuple(models), n_classes)
     return Retrained(ensemble, temperature, tempered(everyone, temperature))
@@ -162,6 +174,7 @@ def _trust(
     codes: IntArray,
     weight: FloatArray,
     known: IntArray,
+    *,
     rows: IntArray,
     with_unlabelled: bool,
 ) -> FloatArray:
@@ -190,13 +203,14 @@ def _fit_each(
     )
 
 
-def _within(ensemble: Ensemble, X: Any, view: NestedFold, trust: FloatArray) -> FloatArray:
+def _held_out_within(ensemble: Ensemble, X: Any, view: NestedFold, trust: FloatArray) -> FloatArray:
     """p(y|x) of the rows that a fold may see, held out within them; 0 elsewhere, (N, C)."""
-    unseen = np.asarray(trust.sum(axis=1) == 0)
-    unseen[np.setdiff1d(np.arange(len(trust)), view.outer.fit)] = False
+    rows = view.outer.fit
+    unseen = np.zeros(len(trust), dtype=np.bool_)
+    unseen[rows] = ~trust[rows].any(axis=1)
     found = out_of_fold(ensemble, X, view.inner, len(trust), unseen)
     out = np.zeros_like(found)
-    out[view.outer.fit] = found[view.outer.fit]
+    out[rows] = found[rows]
     return out
 
 
@@ -214,16 +228,19 @@ def softening(
     transitions: FloatArray,
     codes: IntArray,
     weight: FloatArray,
+    *,
+    learn_transitions: bool = True,
 ) -> float:
     """Most probable temperature of 1 or more of p(y|x), given the labels.
 
     Training on its own answers makes a classifier too sure; it is never made surer than it is.
-    Where labels may be wrong T is found with it, in turn: one that has too many of them wrong would
-    find p(y|x) unsure enough, whatever it is.
+    Where labels may be wrong T is found with it, in turn, unless it is known: one that has too many
+    of them wrong would find p(y|x) unsure enough, whatever it is.
     """
     logs, temperature = log_proba(class_proba), 1.0
-    for _ in range(1 if task.clean else _TURNS):
-        if not task.clean:
+    follows = learn_transitions and not task.clean
+    for _ in range(_TURNS if follows else 1):
+        if follows:
             soft = tempered(class_proba, temperature)
             transitions = updated_transitions(task, soft, transitions, codes, weight)
         emits = transitions[:, codes].T  # (N, C): p(given label | class)
