@@ -277,7 +277,7 @@ def test_softening_sees_classes_through_their_labels():
 def test_softening_leaves_transitions_that_are_known():
     """Labels agree with p(y|x) in 6 of 10 rows: T is wrong or p(y|x) is too sure."""
     proba = np.array([[0.99, 0.01], [0.99, 0.01]])
-    weight, codes = 1e6 * np.array([0.6, 0.4]), np.array([0, 1])
+    weight, codes = 1e9 * np.array([0.6, 0.4]), np.array([0, 1])
     noisy, said = tasks.noisy(AB), np.array([[0.9, 0.1], [0.1, 0.9]])
     held = softening(noisy, proba, said, codes, weight, learn_transitions=False)
     expected = np.log(99) / np.log(0.625 / 0.375)  # .9 y + .1 (1 - y) = .6
