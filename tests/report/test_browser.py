@@ -118,7 +118,7 @@ def test_it_reads_without_scripts(visit):
         "Reproduce",
     ]
     assert page.locator(".headline").inner_text().startswith("About 18%")
-    assert page.locator("#rows tbody tr").count() == 26
+    assert page.locator("#rows tbody tr").count() == 27
     # What would do nothing is not shown.
     assert page.locator("button:visible, input:visible, select:visible").count() == 0
     assert page.locator("#rows tbody tr img").first.evaluate("image => image.naturalWidth") == 8
@@ -138,7 +138,7 @@ def test_sorting(visit):
     page.click("#rows th[data-sort=score] button")
     assert page.get_attribute("#rows th[data-sort=score]", "aria-sort") == "descending"
     assert page.locator("#rows th[aria-sort]").count() == 1
-    assert column(page, 1) == [str(i) for i in range(1, 27)]
+    assert column(page, 1) == [str(i) for i in range(1, 28)]
 
 
 def test_filtering(visit):
@@ -160,7 +160,7 @@ def test_filtering(visit):
     page.select_option("#state", "done")
     assert len(column(page, ROW)) == 1
     page.select_option("#state", "open")
-    assert len(column(page, ROW)) == 25
+    assert len(column(page, ROW)) == 26
 
 
 def test_decisions_are_counted_kept_and_downloaded(visit, tmp_path):
@@ -172,7 +172,7 @@ def test_decisions_are_counted_kept_and_downloaded(visit, tmp_path):
     page.select_option("#rows tbody tr:nth-child(3) select", label="setosa")
     page.click("#rows tbody tr:nth-child(4) .accept")
     page.click("#rows tbody tr:nth-child(4) .accept")  # and not
-    told = "3 of 26 decided: 1 accepted, 1 rejected, 1 changed"
+    told = "3 of 27 decided: 1 accepted, 1 rejected, 1 changed"
     assert page.inner_text("#counter") == told
     assert page.get_attribute("#rows tbody tr:nth-child(1) .accept", "aria-pressed") == "true"
     page.reload()
@@ -188,9 +188,9 @@ def test_decisions_are_counted_kept_and_downloaded(visit, tmp_path):
         {"row": rows[2], "given": given[2], "decision": "change", "class": "setosa"},
     ]
     page.click("#clear")
-    assert page.inner_text("#counter").startswith("0 of 26 decided")
+    assert page.inner_text("#counter").startswith("0 of 27 decided")
     page.reload()
-    assert page.inner_text("#counter").startswith("0 of 26 decided")
+    assert page.inner_text("#counter").startswith("0 of 27 decided")
 
 
 def test_unlabelled_rows_have_nothing_given(visit, tmp_path):
@@ -224,7 +224,7 @@ def test_what_was_kept_by_others_is_no_harm(visit):
     for text in ("{", "null", "[1, 2]", '[["0", {"decision": "burn", "class": "x"}]]', "5"):
         page.evaluate("([key, text]) => localStorage.setItem(key, text)", [key, text])
         page.reload()
-        assert page.inner_text("#counter").startswith("0 of 26 decided"), text
+        assert page.inner_text("#counter").startswith("0 of 27 decided"), text
 
 
 def test_decisions_on_rows_that_are_no_longer_listed_are_kept(visit, noisy, tmp_path):
@@ -254,7 +254,7 @@ def test_without_storage_decisions_last_for_the_visit(visit, files, tmp_path):
     outer = visit(path=frame)
     inner = outer.frame_locator("iframe")
     inner.locator("#rows tbody tr:nth-child(1) .accept").click()
-    assert inner.locator("#counter").inner_text().startswith("1 of 26 decided")
+    assert inner.locator("#counter").inner_text().startswith("1 of 27 decided")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -376,6 +376,6 @@ def test_paper_is_white_and_has_no_tools(visit):
     page.click("#theme")  # dark by choice, too
     page.emulate_media(media="print")
     assert page.locator("button:not(.sort):visible, select:visible, nav:visible").count() == 0
-    assert page.locator("#rows tbody tr:visible").count() == 26
+    assert page.locator("#rows tbody tr:visible").count() == 27
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.evaluate(CONTRAST) == []
