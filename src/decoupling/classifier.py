@@ -18,7 +18,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from decoupling._typing import AnyArray, FloatArray, IntArray
+from decoupling._typing import AnyArray, BoolArray, FloatArray, IntArray
 from decoupling._validation import (
     SUM_TOLERANCE,
     all_or_nothing,
@@ -677,7 +677,7 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
             return None
         self._say(f"{self.rounds} rounds of retraining at most")
         if not (task.clean and task.complete):
-            return self._retrain_apart(training, X, codes, weight, known)
+            return self._retrain_apart(training, X, codes, weight, labelled, known)
         unlabelled = self.prior_.mean[:, 0]
         # Rows with a label are then like those without one, and may teach them.
         if task.has_unlabelled and np.allclose(unlabelled, unlabelled[0]):
@@ -691,12 +691,12 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         X: Any,
         codes: IntArray,
         weight: FloatArray | None,
+        labelled: BoolArray,
         known: IntArray,
     ) -> Retrained | None:
         """Rounds of retraining, each fold by itself; None if too little is left within folds."""
         nested = nest(self.label_model_.folds, codes)
         counts = np.ones(len(codes)) if weight is None else weight
-        labelled = (codes >= int(self.task_.has_unlabelled)) & (counts > 0)
         if not all(labelled[fold.fit].any() for view in nested for fold in view.inner):
             return None
         learn = self.learn_transitions and not self._rates_said()
