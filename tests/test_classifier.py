@@ -255,7 +255,7 @@ def test_other_classifiers(estimator, task):
 
 @pytest.mark.filterwarnings("ignore:p.label . class. is estimated from fewer than 30 rows")
 def test_weights_count_rows():
-    """Not beyond: of two copies one may be kept alone, and the other is then predicted as unseen."""
+    """In one round: later, of two copies one may be kept, and the other is predicted as unseen."""
     weight = 1.0 + (CLASSES == 1)
     rows = np.repeat(np.arange(len(X)), weight.astype(int))
     parts = [np.flatnonzero(np.arange(len(X)) // 3 % 3 == k) for k in range(3)]
