@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from decoupling import DecouplingClassifier, SetredClassifier
 from decoupling.experiments.tasks import NEGATIVE, TASKS, UNLABELLED
-from decoupling.self_training.cut_edges import neighbour_graph
+from decoupling.neighbours import neighbour_graph
 
 RNG = np.random.default_rng(0)
 CLASSES = np.repeat([0, 1, 2], 60)

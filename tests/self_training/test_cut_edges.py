@@ -6,12 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from decoupling.self_training.cut_edges import (
-    CutEdges,
-    check_graph,
-    cut_edges,
-    neighbour_graph,
-)
+from decoupling.neighbours import neighbour_graph
+from decoupling.self_training.cut_edges import CutEdges, check_graph, cut_edges
 
 
 def random_graph(rng, n_rows):
@@ -94,42 +90,6 @@ def test_nothing_to_tell_from_chance():
 def test_p_value_is_that_of_the_normal_distribution():
     cut = CutEdges(np.array([1.0]), np.array([2.0]), np.array([0.25]))
     assert cut.p_value[0] == pytest.approx(0.0227501319)
-
-
-def test_graph_of_equal_rows_and_of_few():
-    X = np.zeros((4, 2))
-    graph = neighbour_graph(X, 2)
-    assert graph.diagonal().sum() == 0
-    assert set(graph.data) == {1.0}
-    assert (np.diff(graph.indptr) >= 2).all()
-    everyone = neighbour_graph(np.arange(3.0)[:, None], 10).toarray()
-    np.testing.assert_allclose(everyone, [[0, 1 / 2, 1 / 3], [1 / 2, 0, 1 / 2], [1 / 3, 1 / 2, 0]])
-    assert neighbour_graph(np.zeros((1, 2)), 5).nnz == 0
-    with pytest.raises(ValueError, match="n_neighbors must be an integer"):
-        neighbour_graph(X, 0)
-
-
-def test_graph_is_symmetric_and_takes_sparse_rows():
-    X = np.random.default_rng(0).random((60, 5))
-    graph = neighbour_graph(X, 4)
-    np.testing.assert_array_equal(graph.toarray(), graph.toarray().T)
-    from_sparse = neighbour_graph(sparse.csr_matrix(X), 4)
-    np.testing.assert_allclose(from_sparse.toarray(), graph.toarray(), atol=1e-6)
-
-
-def test_approximate_graph():
-    pytest.importorskip("pynndescent")
-    X = np.random.default_rng(0).random((500, 5))
-    exact, near = neighbour_graph(X, 10), neighbour_graph(X, 10, approximate=True)
-    shared = exact.multiply(near != 0).sum() / exact.sum()
-    assert shared > 0.9
-    assert near.diagonal().sum() == 0
-
-
-def test_approximate_graph_without_pynndescent(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "pynndescent", None)
-    with pytest.raises(ModuleNotFoundError, match=r'pip install "decoupling\[ann\]"'):
-        neighbour_graph(np.zeros((5, 2)), 2, approximate=True)
 
 
 def test_graph_made_elsewhere():

@@ -25,7 +25,8 @@ from decoupling.cross_fitting import (
     tagged_like,
 )
 from decoupling.labels import encode_labels, read_labels
-from decoupling.self_training.cut_edges import UNLABELLED, check_graph, neighbour_graph
+from decoupling.neighbours import neighbour_graph
+from decoupling.self_training.cut_edges import UNLABELLED, check_graph
 from decoupling.self_training.setred import Search, most_probable
 from decoupling.transitions.choice import choose_task, class_array, encode, given_labels
 
