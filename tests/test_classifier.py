@@ -255,16 +255,15 @@ def test_other_classifiers(estimator, task):
 
 @pytest.mark.filterwarnings("ignore:p.label . class. is estimated from fewer than 30 rows")
 def test_weights_count_rows():
-    """In one round: later, of two copies one may be kept, and the other is predicted as unseen."""
     weight = 1.0 + (CLASSES == 1)
     rows = np.repeat(np.arange(len(X)), weight.astype(int))
     parts = [np.flatnonzero(np.arange(len(X)) // 3 % 3 == k) for k in range(3)]
     folds = [(np.setdiff1d(np.arange(len(X)), part), part) for part in parts]
-    weighted = make(cv=folds, rounds=2)
+    weighted = make(cv=folds)
     weighted.fit(X, SOME, sample_weight=weight)
     copies = [np.flatnonzero(np.isin(rows, part)) for part in parts]
     folds = [(np.setdiff1d(np.arange(len(rows)), part), part) for part in copies]
-    repeated = make(cv=folds, rounds=2)
+    repeated = make(cv=folds)
     repeated.fit(X[rows], SOME[rows])
     np.testing.assert_allclose(weighted.transitions_, repeated.transitions_, rtol=1e-6)
     np.testing.assert_allclose(

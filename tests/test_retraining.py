@@ -383,8 +383,6 @@ def a_round(X, codes, folds, task, views, transitions, with_unlabelled):
         found = np.zeros_like(view)
         for model, other in zip(models, others, strict=True):
             found[other.predict] = model.predict_proba(X[other.predict])
-        unseen = rows[~trust[rows].any(axis=1)]  # no model was fitted on them: all predict them
-        found[unseen] = np.mean([model.predict_proba(X[unseen]) for model in models], axis=0)
         within.append(found)
     return held, within, some
 

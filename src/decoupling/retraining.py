@@ -152,8 +152,8 @@ def retrain(
             break
         within = _fit_each(training, X, trusts, [view.inner for view in nested])
         views = [
-            _held_out_within(inner, X, view, trust)
-            for inner, view, trust in zip(within, nested, trusts, strict=True)
+            _held_out_within(inner, X, view, n_rows)
+            for inner, view in zip(within, nested, strict=True)
         ]
         if number >= alone:
             votes += sum(views)
@@ -203,12 +203,10 @@ def _fit_each(
     )
 
 
-def _held_out_within(ensemble: Ensemble, X: Any, view: NestedFold, trust: FloatArray) -> FloatArray:
+def _held_out_within(ensemble: Ensemble, X: Any, view: NestedFold, n_rows: int) -> FloatArray:
     """p(y|x) of the rows that a fold may see, held out within them; 0 elsewhere, (N, C)."""
     rows = view.outer.fit
-    unseen = np.zeros(len(trust), dtype=np.bool_)
-    unseen[rows] = ~trust[rows].any(axis=1)
-    found = out_of_fold(ensemble, X, view.inner, len(trust), unseen)
+    found = out_of_fold(ensemble, X, view.inner, n_rows)
     out = np.zeros_like(found)
     out[rows] = found[rows]
     return out
