@@ -43,6 +43,13 @@ def classifier() -> DecouplingClassifier:
     return DecouplingClassifier(cv=2, rounds=1, task="noisy", random_state=0).fit(X, _NAMES[codes])
 
 
+def self_trained() -> DecouplingClassifier:
+    """Classifiers that count for more and less: by themselves, and by their neighbours."""
+    X, codes = draw_labelled(3, 60, labelled=0.3)
+    model = DecouplingClassifier(cv=2, rounds=1, task="semi-supervised", random_state=0)
+    return model.fit(X, _NAMES[codes])
+
+
 def setred() -> SetredClassifier:
     """Self-training from a decoupled posterior."""
     X, codes = draw_labelled(3, 60, labelled=0.3)
@@ -54,8 +61,11 @@ def setred() -> SetredClassifier:
 KINDS: Final[dict[str, Callable[[], Any]]] = {
     "posterior": posterior,
     "classifier": classifier,
+    "self_trained": self_trained,
     "setred": setred,
 }
+# The schema that a kind came with, if not the first.
+SINCE: Final = {"self_trained": 2}
 
 
 def path_of(kind: str, schema: int, folder: Path = FOLDER) -> Path:

@@ -136,9 +136,10 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         the paper. Each fold chooses what to train on by itself, and they end early when they make
         labels that are held out less likely. Where labels are right and the same share of every
         class has one, the classifier of each fold trains itself on the unlabelled rows of which it
-        is sure, and what is predicted does not depend on how T was inferred. There is no round
-        where labels are right and every row has one, or ``labelled`` says that some classes have
-        more, or no label is left in a part of the rows.
+        is sure, and another one is taught by labels that spread between neighbours, if rows are
+        numbers or a pipeline makes them so; what is predicted does not depend on how T was
+        inferred. There is no round where labels are right and every row has one, or ``labelled``
+        says that some classes have more, or no label is left in a part of the rows.
     unlabelled : object, optional
         Value that means unlabelled, such as -1, beside NaN, None and NA, which always do.
     random_state : int, RandomState or None

@@ -116,10 +116,21 @@ class Fold:
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """Classifiers over codes 0 to ``n_codes - 1`` that predict their mean, as one of them would."""
+    """Classifiers over codes 0 to ``n_codes - 1`` that predict their mean, as one of them would.
+
+    Attributes
+    ----------
+    models : tuple of classifiers
+        Each may lack some of the codes.
+    n_codes : int
+        How many there are.
+    weights : tuple of float, optional
+        How much each classifier counts; all count alike by default.
+    """
 
     models: tuple[Any, ...]
     n_codes: int
+    weights: tuple[float, ...] | None = None
 
     @property
     def classes_(self) -> IntArray:
@@ -134,9 +145,12 @@ class Ensemble:
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Mean probability of each code, (N, n_codes)."""
-        return np.asarray(
-            sum(aligned_proba(model, X, self.n_codes) for model in self.models) / len(self.models)
+        weights = (1.0,) * len(self.models) if self.weights is None else self.weights
+        total = sum(
+            weight * aligned_proba(model, X, self.n_codes)
+            for model, weight in zip(self.models, weights, strict=True)
         )
+        return np.asarray(total / sum(weights))
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from decoupling._typing import FloatArray, IntArray
 from decoupling.cross_fitting import Ensemble, Fold, Training, out_of_fold
 from decoupling.label_model import best_temperature, log_proba, tempered
+from decoupling.label_spreading import row_graph, spread
 from decoupling.retraining import MEMBERS, Retrained, fit_classes, keep_most_probable
 from decoupling.transitions.tasks import Task
 
@@ -19,6 +20,8 @@ from decoupling.transitions.tasks import Task
 _SURE: Final = 0.6
 # The shares of the classes are then met to a hundredth.
 _SCALINGS: Final = 10
+# The shares of a mixture, too.
+_MIXINGS: Final = 50
 
 
 def self_train(
@@ -37,24 +40,34 @@ def self_train(
     is predicted is the mean over all rounds, the first included: later ones are better more often
     than not, and too sure when they are not. The share of each class among the unlabelled rows is
     held at what the first round makes of it. Every fold needs a label to learn from.
+
+    A classifier that learnt little from few labels has little to teach itself. So one more of each
+    fold learns from labels that were spread to the neighbours of labelled rows, if there is a
+    distance between rows; how much it counts is what makes the held-out labels most likely.
     """
     known = np.where(codes[:, None] == task.own, weight[:, None], 0.0)  # (N, C)
     unlabelled = np.flatnonzero((codes == 0) & (weight > 0))
     rounds = rounds if len(unlabelled) else 0
-    chains = Parallel(n_jobs=training.n_jobs)(
-        delayed(_self_trained)(training, X, known, weight, unlabelled, fold, rounds)
-        for fold in folds
-    )
-    means = Ensemble(tuple(chains), known.shape[1])
-    class_proba = out_of_fold(means, X, folds, len(codes), codes == 0)
-    rows = np.flatnonzero(codes > 0)
+    given = training, X, known, weight, unlabelled
+    parallel = Parallel(n_jobs=training.n_jobs)
+    chains = parallel(delayed(_self_trained)(*given, fold, rounds) for fold in folds)
+    schools = [Ensemble(tuple(chains), known.shape[1])]
+    graph = row_graph(training.estimator, X, weight > 0) if rounds else None
+    if graph is not None:
+        taught = parallel(delayed(_taught_by_neighbours)(*given, fold, graph) for fold in folds)
+        schools.append(Ensemble(tuple(taught), known.shape[1]))
+    found = np.array([out_of_fold(s, X, folds, len(codes), codes == 0) for s in schools])
+    labelled = np.flatnonzero((codes > 0) & (weight > 0))
+    own = (codes[labelled, None] == task.own).astype(float)  # (n, C)
+    shares = mixture_shares((found[:, labelled] * own).sum(axis=2), weight[labelled])
+    class_proba = np.tensordot(shares, found, axes=1)  # (N, C)
     temperature = best_temperature(
-        log_proba(class_proba[rows]),
-        (codes[rows, None] == task.own).astype(float),
-        weight[rows],
-        coldest=1.0,
+        log_proba(class_proba[labelled]), own, weight[labelled], coldest=1.0
     )
-    return Retrained(means, temperature, tempered(class_proba, temperature))
+    ensemble = schools[0]
+    if len(schools) > 1:
+        ensemble = Ensemble(tuple(schools), known.shape[1], tuple(shares.tolist()))
+    return Retrained(ensemble, temperature, tempered(class_proba, temperature))
 
 
 def _self_trained(
@@ -82,6 +95,53 @@ def _self_trained(
         ensemble = fit_classes(alone, X, trust, everything)
         models.extend(ensemble.models)
     return Ensemble(tuple(models), known.shape[1])
+
+
+def _taught_by_neighbours(
+    training: Training,
+    X: Any,
+    known: FloatArray,
+    weight: FloatArray,
+    unlabelled: IntArray,
+    fold: Fold,
+    graph: Any,
+) -> Any:
+    """Classifier of a fold, fitted on its labels and on what they make of unlabelled rows."""
+    labels = np.zeros_like(known)
+    labels[fold.fit] = known[fold.fit]
+    trust = labels.copy()
+    trust[unlabelled] = weight[unlabelled, None] * spread(graph, labels)[unlabelled]
+    alone = Training(training.estimator, training.fit_params)
+    everything = [Fold(np.union1d(fold.fit, unlabelled), fold.predict)]
+    return fit_classes(alone, X, trust, everything).models[0]
+
+
+def mixture_shares(likelihood: FloatArray, weight: FloatArray) -> FloatArray:
+    r"""Shares of a mixture with which rows are most likely, one row besides for each part, (K,).
+
+    .. math:: \max_w \sum_i n_i \ln \sum_k w_k\, p_k(i) + \sum_k \ln w_k
+
+    by expectation maximisation. Of few rows it makes no certainty that one part is of no use.
+
+    Parameters
+    ----------
+    likelihood : array (K, N)
+        Of each row by each part.
+    weight : array (N,)
+        How often each row counts.
+
+    Examples
+    --------
+    >>> mixture_shares(np.array([[0.9, 0.8, 0.9], [0.1, 0.2, 0.1]]), np.ones(3)).round(2)
+    array([0.8, 0.2])
+    """
+    likelihood = np.maximum(likelihood, np.finfo(float).tiny)
+    shares = np.full(len(likelihood), 1.0 / len(likelihood))
+    for _ in range(_MIXINGS):
+        joint = shares[:, None] * likelihood
+        amount = (joint / joint.sum(axis=0)) @ weight + 1.0
+        shares = amount / amount.sum()
+    return shares
 
 
 def with_shares(proba: FloatArray, weight: FloatArray, shares: FloatArray) -> FloatArray:

@@ -35,6 +35,7 @@ from decoupling import (
 )
 from decoupling.persistence import describe
 from decoupling.persistence.archive import array_bytes, packed, unpacked
+from decoupling.persistence.manifest import SCHEMA
 
 NEW = np.random.default_rng(7).standard_normal((20, 2))
 NAMES = np.array([None, "ant", "bee", "cat"], dtype=object)
@@ -210,7 +211,7 @@ def test_describe_says_what_a_file_holds(classifier, path):
     save(classifier, path, about=about)
     manifest = describe(path)
     assert manifest["format"] == "decoupling model"
-    assert manifest["schema"] == 1
+    assert manifest["schema"] == SCHEMA
     assert manifest["library_version"] == decoupling.__version__
     assert manifest["holds"] == "DecouplingClassifier"
     assert manifest["about"] == about
@@ -399,8 +400,9 @@ def of_state(old, new):
 REFUSED = {
     "another format": (of_manifest(format="zip of mine"), "not a file of decoupling.save"),
     "a newer schema": (
-        of_manifest(schema=2, library_version="3.1"),
-        r"schema is 2, and this version reads up to 1: upgrade to decoupling >= 3\.1",
+        of_manifest(schema=SCHEMA + 1, library_version="3.1"),
+        rf"schema is {SCHEMA + 1}, and this version reads up to {SCHEMA}: upgrade to "
+        r"decoupling >= 3\.1",
     ),
     "no schema": (of_manifest(schema="1"), "which version wrote it"),
     "a bad version": (of_manifest(library_version="\x1b[31m"), "which version wrote it"),

@@ -69,6 +69,7 @@ def _check_posterior(posterior: Posterior) -> None:
     _check_finite(trace.elbo, trace.likelihood, trace.prior, trace.entropy, trace.constant)
     check_evidence("evidence", posterior.evidence)
     _check_above_0(posterior._reported_share)
+    _check_amounts(posterior._reported_share)
     _check_gamma(posterior._class_prior)
     if posterior._parent is not None:
         _check_posterior(posterior._parent)
@@ -182,6 +183,15 @@ def _of_setred(model: SetredClassifier) -> Expected:
 def _check_ensemble(ensemble: Any, n_codes: int) -> None:
     if not (isinstance(ensemble, Ensemble) and ensemble.models and ensemble.n_codes == n_codes):
         raise ValueError(f"no classifiers of {n_codes} classes")
+    if ensemble.weights is not None:
+        if len(ensemble.weights) != len(ensemble.models):
+            raise ValueError(
+                f"{len(ensemble.weights)} weights of {len(ensemble.models)} classifiers"
+            )
+        _check_distributions(np.array(ensemble.weights))
+    for model in ensemble.models:
+        if isinstance(model, Ensemble):
+            _check_ensemble(model, n_codes)
 
 
 def _check_finite(*arrays: AnyArray | float) -> None:
