@@ -1415,3 +1415,16 @@ def test_check_refuses_in_advance_and_changes_nothing():
             DecouplingClassifier(**options).check(X, given)
     with pytest.raises(ValueError, match="known_classes"):
         clf.check(X, given, known_classes=["c"] * 20)
+
+
+def test_diagnostics_are_the_light_of_the_report():
+    clf = make(cv=None, rounds=0)
+    with pytest.raises(NotFittedError):
+        _ = clf.diagnostics
+    with pytest.warns(UserWarning, match="by heart"):
+        clf.fit(X, WORDS)
+    found = clf.diagnostics
+    assert found.light == "red"  # nothing was held out, which p(label | x) alone need not show
+    shown = clf.report().content["verdict"]["trust"]
+    assert shown["light"] == found.light
+    assert [reason["text"] for reason in shown["reasons"]] == [each.text for each in found.reasons]

@@ -72,6 +72,7 @@ from decoupling.transitions.tasks import Task
 
 if TYPE_CHECKING:
     from decoupling.report.document import Report
+    from decoupling.trust import Diagnostics
 
 # Class probabilities are then within 0.01 of where they end, on average over the rows: far less
 # than p(label | x) is off by, at a tenth of the iterations.
@@ -404,6 +405,19 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
             all_rows=all_rows,
             with_unlabelled=with_unlabelled,
         )
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """Whether the answer may be wrong: a light, green, amber or red, and its reasons.
+
+        The light of the report. It has the reasons of ``posterior_.diagnostics``, as they are after
+        retraining, and those that only a classifier can know, such as how p(label | x) was held out
+        and how many rows carry each label.
+        """
+        from decoupling.report.facts import read_facts
+        from decoupling.report.trust import diagnosed
+
+        return diagnosed(self, read_facts(self))[0]
 
     def report(self, **options: Any) -> Report:
         """What was found, in words, tables and charts, for people.

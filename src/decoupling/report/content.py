@@ -244,11 +244,11 @@ def _transitions(facts: Facts) -> dict[str, Any]:
 def _classes(facts: Facts) -> list[dict[str, Any]]:
     rows = facts.label_counts
     n_owned = max(facts.counts_of(facts.owned), 1e-300)
-    shares, T = facts.shares, facts.transitions
+    shares, T, counts = facts.shares, facts.transitions, facts.expected_counts()
     table = []
     for c, name in enumerate(facts.classes):
         own = int(facts.task.own[c])
-        marked = float(shares @ T[:, own]) if own >= 0 else 0.0
+        marked = float(rows[own]) if own >= 0 else 0.0
         table.append(
             {
                 "class": plain(name),
@@ -259,7 +259,7 @@ def _classes(facts: Facts) -> list[dict[str, Any]]:
                 "lower": float(facts.balance_lower[c]),
                 "upper": float(facts.balance_upper[c]),
                 "labelled": 1.0 - float(T[c, 0]) if facts.task.has_unlabelled else 1.0,
-                "precision": float(shares[c] * T[c, own]) / marked if marked > 0 else None,
+                "precision": float(counts[c, own]) / marked if marked > 0 else None,
                 "recall": float(T[c, own]) if own >= 0 else None,
             }
         )

@@ -53,6 +53,22 @@ def trust_of(
     wording : callable
         Applied to reasons, and to warnings that are found again.
     """
+    trust, found = diagnosed(clf, facts, said, wording)
+    light = {
+        "light": trust.light,
+        "words": trust.words,
+        "reasons": [{"light": each.light, "text": wording(each.text)} for each in trust.reasons],
+    }
+    return light, list(dict.fromkeys([*said, *found]))
+
+
+def diagnosed(
+    clf: DecouplingClassifier,
+    facts: Facts,
+    said: Sequence[str] = (),
+    wording: Callable[[str], str] = str,
+) -> tuple[Diagnostics, list[str]]:
+    """All reasons, and the warnings that are found again; arguments are those of `trust_of`."""
     confused = confusion(facts.classes, facts.task.own, facts.transitions)
     top = top_counts(facts.class_proba)
     collapsed = nobodys(facts.classes, top)
@@ -74,12 +90,7 @@ def trust_of(
             *_other(said, found),
         )
     )
-    light = {
-        "light": trust.light,
-        "words": trust.words,
-        "reasons": [{"light": each.light, "text": wording(each.text)} for each in trust.reasons],
-    }
-    return light, list(dict.fromkeys([*said, *found]))
+    return trust, found
 
 
 def _warned(check: Callable[..., None], *arguments: Any) -> list[str]:
