@@ -88,18 +88,21 @@ def main() -> None:
         scored = partial(network.evaluate, cache=chosen.network)
         resume(wanted, store.NETWORK, chosen.jobs, scored)
     if chosen.full or chosen.settings or chosen.causes or chosen.network or chosen.report:
-        text = report.report(*map(store.load, (store.FULL, store.SETTINGS, store.CAUSES)))
+        results = store.load(store.FULL)
+        text = report.report(results, *map(store.load, (store.SETTINGS, store.CAUSES)))
         text += "\n\n" + network.tables(store.load(store.NETWORK))
-        figures.draw(store.load(store.FULL))
+        figures.draw(results)
     else:
         data = [name for name in chosen.data if name != "fashion"]
         with TemporaryDirectory() as folder:
             path = Path(folder) / "results.jsonl"
             run(list(store.cells(data, ["logistic"], chosen.methods, 2)), path, chosen.jobs)
-            text = report.report(store.load(path))
-    print(text)
+            results = store.load(path)
+        text = report.report(results)
+    every = report.every_setting(results)
+    print(text, every, sep="\n\n")
     if chosen.write:
-        report.write(text)
+        report.write(text, every)
 
 
 def resume(

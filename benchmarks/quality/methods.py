@@ -286,6 +286,8 @@ def true_labels(problem: Problem, model: object, seed: int) -> Answer:
 
 
 METHODS = {
+    "decoupling": ours(),
+    "SETRED": setred,
     "naive": naive,
     "naive, 5 folds": in_folds(naive),
     "Elkan-Noto": elkan_noto,
@@ -296,8 +298,6 @@ METHODS = {
     "self-training": self_training,
     "self-training, 5 folds": in_folds(self_training),
     "label spreading": label_spreading,
-    "decoupling": ours(),
-    "SETRED": setred,
     "paper": ours(evidence=1.0, expected_log="taylor", rounds=0, cv=None, calibrate=False),
     "true T inverted": inverse,
     "true labels": true_labels,
