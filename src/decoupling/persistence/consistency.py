@@ -15,7 +15,7 @@ from decoupling.classifier import DecouplingClassifier
 from decoupling.cross_fitting import Ensemble
 from decoupling.inference.class_prior import GammaPosterior, KnownGamma
 from decoupling.inference.posterior import Posterior
-from decoupling.label_model import JointForm, LabelModel
+from decoupling.label_model import JointForm, LabelModel, SplitForm
 from decoupling.self_training.classifier import SetredClassifier
 
 # Squares of what is no larger are numbers; what is inferred of all rows at once stays far below.
@@ -158,9 +158,12 @@ def _check_classifier(model: DecouplingClassifier) -> None:
         raise ValueError("labels that are not those of its parts")
     form = model.label_model_.form
     _check_ensemble(form.ensemble if isinstance(form, JointForm) else form.label, n_labels)
+    if isinstance(form, SplitForm) and isinstance(form.labelled, float):
+        _check_share(form.labelled)
     if model.retrained_ is not None:
         _check_ensemble(model.retrained_.ensemble, n_classes)
         _check_above_0(model.retrained_.temperature)
+        _check_share(model.retrained_.inferred_share)
         _check_distributions(model.retrained_.class_proba)
 
 
@@ -204,6 +207,11 @@ def _check_amounts(*arrays: AnyArray | float) -> None:
         array = np.asarray(values)
         if not ((array >= 0) & (array <= _LARGEST)).all():
             raise ValueError(f"an array whose entries are not all from 0 to {_LARGEST:g}")
+
+
+def _check_share(share: float) -> None:
+    if not 0.0 <= share <= 1.0:
+        raise ValueError("a share that is not from 0 to 1")
 
 
 def _check_above_0(*numbers: float) -> None:
