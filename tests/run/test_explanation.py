@@ -39,7 +39,7 @@ def test_words():
 
 def test_retraining_is_said():
     retrained = DecouplingClassifier(task="noisy", rounds=1, cv=3, random_state=0).fit(X, LABELS)
-    assert "after retraining on the classes" in explain(retrained, 0).words()
+    assert "was retrained on the classes" in explain(retrained, 0).words()
     assert explain(retrained, 0).as_dict()["retrained"]
     assert "retrain" not in explain(CLF, 0).words()
 

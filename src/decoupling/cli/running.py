@@ -72,7 +72,9 @@ def run(
     ] = None,
     label: Label = None,
     task: Task = "auto",
-    out: Annotated[Path | None, typer.Option(help="Folder to write to; NAME_labels.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder; NAME_labels beside the table if left out.")
+    ] = None,
     estimator: Estimator = "logistic",
     id: Id = None,
     exclude: Exclude = None,

@@ -96,8 +96,8 @@ class Explanation:
                 )
         if self.retrained:
             lines.append(
-                "p(class | x) is that of the classifier after retraining on the classes, "
-                "p(label | x) that before it: neither follows from the other by T alone."
+                "The classifier was retrained on the classes: p(class | x) is what it says since, "
+                "and does not follow from p(label | x) and T alone."
             )
         return "\n".join(lines)
 
