@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from typer.main import get_command
 
-from decoupling.cli import app as commands
+from decoupling import cli
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -21,7 +22,7 @@ _LINE: Final = "% commands\n"
 
 def sections() -> str:
     """A heading, what it does, an example, and its arguments and options, of every command."""
-    return "\n".join(section(name, command) for name, command in named(get_command(commands)))
+    return "\n".join(section(name, command) for name, command in named(get_command(cli.app)))
 
 
 def named(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
@@ -59,13 +60,16 @@ def default(parameter: Any) -> str:
 
 
 def plain(text: str) -> str:
-    """A text whose signs are no Markdown."""
-    return re.sub(r"([|$*_<])", r"\\\1", " ".join(text.split()))
+    """A text whose signs are no Markdown; options are code, lest two hyphens become a dash."""
+    text = re.sub(r"([|$*_<])", r"\\\1", " ".join(text.split()))
+    return re.sub(r"--[a-z-]+", r"`\g<0>`", text)
 
 
 def _read(app: Sphinx, name: str, source: list[str]) -> None:
     if _LINE in source[0]:
         source[0] = source[0].replace(_LINE, sections())
+        for file in [Path(__file__), *Path(cli.__file__).parent.glob("*.py")]:
+            app.env.note_dependency(str(file), docname=name)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
