@@ -17,6 +17,7 @@ version = release = __version__
 
 templates_path = ["_templates"]
 extensions = [
+    "commands",
     "pictures",
     "repository",
     "transition_pictures",

@@ -6,9 +6,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 import decoupling
 from decoupling import datasets, persistence
+from decoupling.cli import app
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -68,6 +70,19 @@ def test_every_public_name_is_in_the_reference(prefix, module):
     }
     assert public
     assert public <= listed
+
+
+def test_every_command_is_in_the_guide_and_every_option_in_the_reference():
+    guide = (DOCS / "guide" / "command_line.md").read_text(encoding="utf-8")
+    shown = runpy.run_path(str(DOCS / "_ext" / "commands.py"))["sections"]()
+    group = get_command(app)
+    assert set(re.findall(r"^\| `(\w+)` \|", guide, flags=re.M)) >= set(group.commands)
+    for name, command in group.commands.items():
+        for path, each in getattr(command, "commands", {name: command}).items():
+            heading = name if path == name else f"{name} {path}"
+            text = shown.split(f"## {heading}\n")[1].split("\n## ")[0]
+            for parameter in each.params:
+                assert all(f"`{option}`" in text for option in parameter.opts if "-" in option)
 
 
 def test_messages_point_to_sections_that_exist():

@@ -31,8 +31,8 @@ def width(path: Path) -> int:
 
 
 def _write(app: Sphinx, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    if name in ("index", "gallery/index") or "_images/" not in context.get("body", ""):
-        return  # there the picture is the page, or a thumbnail
+    if name == "gallery/index" or "_images/" not in context.get("body", ""):
+        return  # there they are thumbnails
     source = Path(app.srcdir)
     files = {copy: source / path for path, copy in app.builder.images.items()}
     files |= {path.name: path for path in (source / "gallery" / "images").glob("*.png")}

@@ -426,17 +426,31 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
     def report(self, **options: Any) -> Report:
         """What was found, in words, tables and charts, for people.
 
+        All arguments are given by name.
+
         Parameters
         ----------
-        **options
-            ``title`` of the page, and ``task_description``, how the labels came about, in words;
-            ``row_names``, N names of the rows; ``thumbnails``, N small images, each the bytes of a
-            PNG, JPEG or GIF, an array (height, width) or None; ``n_review``, how many rows to list,
-            50 by default and at most 500; ``before`` (N,), the class that each row was taken for
-            until now, by default its label; ``true_classes`` (N,), missing where they are not
-            known, to score the answer with; ``settings`` (a mapping), ``warnings`` and ``commands``
-            to show beside the others; ``data_hash``, under which a browser keeps decisions; and
-            ``decided``, rows with nothing left to review.
+        title : str, optional
+            Of the page.
+        task_description : str, optional
+            How the labels came about, in words.
+        row_names : sequence of length N, optional
+            Names of the rows; 0, 1, ... by default.
+        thumbnails : sequence of length N, optional
+            Small images of the rows: the bytes of a PNG, JPEG or GIF, an array (height, width), or
+            None.
+        n_review : int
+            How many rows to list; 50 by default, and at most 500.
+        before : array-like (N,), optional
+            The class that each row was taken for until now; by default its label.
+        true_classes : array-like (N,), optional
+            True classes, missing where they are not known, to score the answer with.
+        decided : sequence of int
+            Rows with nothing left to review.
+        data_hash : str, optional
+            Under which a browser keeps decisions.
+        settings, warnings, commands
+            A mapping and two lists of texts, to show beside the others.
 
         Returns
         -------

@@ -113,6 +113,7 @@ def test_pipes(tmp_path):
     assert "stdin: 120 rows" in RUN.invoke(app, ["check", "-"], input=content).output
     found = RUN.invoke(app, ["run", "-", "--id", "who", *map(str, QUICK), "--json"], input=content)
     assert "stdin_labels/report.html" in json.loads(found.output)["files"]
+    assert tomllib.loads((tmp_path / "stdin_labels" / "run.toml").read_text())["file"] == "-"
     call("run", "insects.csv", "--id", "who", *QUICK)
     for name in ("labels.csv", "probabilities.parquet"):
         assert (tmp_path / "stdin_labels" / name).read_bytes() == (
@@ -149,12 +150,24 @@ def test_kinds_of_columns_can_be_said(tmp_path):
 def test_the_same_again_from_run_toml(tmp_path):
     write_table()
     call("run", "insects.csv", "--id", "who", *QUICK, "--out", "once")
-    call("run", "insects.csv", "--config", "once/run.toml", "--out", "twice")
+    call("run", "--config", "once/run.toml", "--out", "twice")
     for name in (path.name for path in (tmp_path / "once").iterdir()):
         assert (tmp_path / "once" / name).read_bytes() == (tmp_path / "twice" / name).read_bytes()
     write_table(seed=1)
     output = call("run", "insects.csv", "--config", "once/run.toml", "--out", "other")
     assert "is not the file that" in output
+
+
+def test_settings_find_their_table_from_anywhere(tmp_path, monkeypatch):
+    write_table()
+    call("run", "insects.csv", *QUICK)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    call("run", "--config", "../insects_labels/run.toml", "--out", "deep/again")
+    call("run", "--config", "deep/again/run.toml", "--out", "third")
+    assert tomllib.loads(pathlib.Path("third/run.toml").read_text())["file"] == "../../insects.csv"
+    (tmp_path / "insects.csv").unlink()
+    assert "insects.csv does not exist" in call("run", "--config", "third/run.toml", code=2)
 
 
 def test_settings_and_options_at_once_are_refused():
@@ -417,6 +430,7 @@ def test_a_folder_of_its_own_for_each_table(tmp_path, name, folder):
         ),
         (["run", "insects.csv", "--format", "xls"], "--format must be parquet or csv"),
         (["run", "insects.csv", "--config", "insects.csv"], "is no TOML file"),
+        (["run"], "There is no table"),
         (["apply", "nothing", "insects.csv"], "does not exist. Give the folder of a run"),
         (["apply", "insects.csv", "insects.csv"], "insects.csv"),
         (["explain", "0", "insects.csv"], "insects.csv"),
@@ -534,7 +548,7 @@ def test_an_interrupted_run_goes_on_to_the_same_files(tmp_path, monkeypatch, mad
         f"from sklearn.{package} import {name}\nmodel = {call_of_it}\n"
     )
     line = ("run", "insects.csv", "--id", "who", *QUICK, "--estimator", f"own_{name}:model")
-    call(*line, "--out", "whole")
+    call(*line, "--out", "b/whole")
     with monkeypatch.context() as patch:
         interrupt_after(patch, 4)  # 3 of labels, 1 within the folds
         output = call(*line, "--out", "a/b", code=130)
@@ -545,7 +559,7 @@ def test_an_interrupted_run_goes_on_to_the_same_files(tmp_path, monkeypatch, mad
     assert "Going on from 4 fits in a/b.resume" in call(*line, "--out", "a/b", "--resume")
     assert len(begun) == 5
     assert [path.name for path in (tmp_path / "a").iterdir()] == ["b"]
-    assert files_of(tmp_path / "a" / "b") == files_of(tmp_path / "whole")
+    assert files_of(tmp_path / "a" / "b") == files_of(tmp_path / "b" / "whole")
 
 
 def test_a_run_of_other_data_or_settings_does_not_go_on(tmp_path, monkeypatch):

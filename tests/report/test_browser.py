@@ -329,6 +329,12 @@ def test_controls_have_names(visit):
         "!(e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.length)).length"
     )
     assert unnamed == 0
+    # Whoever speaks to the page says what is seen.
+    unsaid = page.evaluate(
+        "[...document.querySelectorAll('.accept, .reject')].filter(e => "
+        "!e.getAttribute('aria-label').startsWith(e.textContent)).length"
+    )
+    assert unsaid == 0
 
 
 def test_hostile_names_execute_nothing(visit, tmp_path):

@@ -59,6 +59,15 @@ def test_semi_supervised(semi_supervised):
     assert "The classes given most often are “versicolor”" in text
 
 
+def test_a_single_unlabelled_row():
+    X, given, _ = irises()
+    given = given.astype(object)
+    given[7] = None
+    assert "The one unlabelled row has a class now, right with a probability of" in said(
+        fit(X, given, task="noisy")
+    )
+
+
 def test_complementary(complementary):
     text = said(complementary)
     assert text.startswith("None of the 150 rows has a label that names its class, and each has")

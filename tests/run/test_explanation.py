@@ -37,6 +37,13 @@ def test_words():
     assert "stay unlabelled in" in missing
 
 
+def test_retraining_is_said():
+    retrained = DecouplingClassifier(task="noisy", rounds=1, cv=3, random_state=0).fit(X, LABELS)
+    assert "was retrained on the classes" in explain(retrained, 0).words()
+    assert explain(retrained, 0).as_dict()["retrained"]
+    assert "retrain" not in explain(CLF, 0).words()
+
+
 @pytest.mark.parametrize("row", [-1, 120])
 def test_no_such_row(row):
     with pytest.raises(ValueError, match="row must be from 0 to 119"):

@@ -3,6 +3,7 @@
 import hashlib
 import tomllib
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -24,7 +25,8 @@ def test_round_trip(tmp_path_factory, label, exclude, noise, seed):
     settings = Settings(label=label, exclude=tuple(exclude), noise=noise, seed=seed)
     path = tmp_path_factory.mktemp("settings") / "run.toml"
     path.write_text(settings_toml(settings, label, "abc"), encoding="utf-8", newline="")
-    assert read_settings(path) == (settings, "abc")
+    table = Path("-") if label == "-" else path.parent / label
+    assert read_settings(path) == (settings, table, "abc")
     assert tomllib.loads(path.read_text(encoding="utf-8"))["file"] == label
 
 
@@ -43,6 +45,9 @@ def test_what_is_not_known(tmp_path):
             read_settings(path)
     path.write_text("folds = 3\n[settings]\nrounds = 2\n")
     with pytest.raises(TableError, match=r"folds must stand below the line \[settings\]"):
+        read_settings(path)
+    path.write_text("file = 5\n[settings]\n")
+    with pytest.raises(TableError, match="file cannot be 5"):
         read_settings(path)
     path.write_text("settings = 5\n")
     with pytest.raises(TableError, match="settings must be a table"):

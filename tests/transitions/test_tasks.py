@@ -178,6 +178,11 @@ def test_bad_tasks(build, message):
         build()
 
 
+def test_repr_can_be_read():
+    shown = "Task(name='positive-unlabelled', classes=('no', 'yes'), labels=(None, 'yes'))"
+    assert repr(TASKS["pu"]) == shown
+
+
 @pytest.mark.parametrize(
     ("mask", "tied", "message"),
     [

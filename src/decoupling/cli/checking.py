@@ -60,7 +60,8 @@ def check(
 ) -> None:
     """Say what is in a file and what would be made of it; change nothing.
 
-    With the options of a run, what passes is refused there only if the fit itself fails.
+    It takes the options of a run that say what the table is and how it is solved. What passes with
+    them is refused there only if the fit itself fails.
 
     decoupling check demo/digits.csv
     """

@@ -54,7 +54,7 @@ def demo(
             thumbnails=list(made.pictures), true_classes=made.classes,
         )  # fmt: skip
         paths = write_files(
-            solved, settings, report, "digits", "", out, force=force,
+            solved, settings, report, _DIGITS, "", out, force=force,
             more={_DIGITS: demo_table(made)},
         )  # fmt: skip
         found = (solved.clf.transduction_ == made.classes).mean()

@@ -11,10 +11,9 @@ NOTHING_WRITTEN: Final = "Nothing was written."
 # Of those that numpy takes.
 LARGEST_SEED: Final = 2**32 - 1
 
-File = Annotated[
-    Path,
-    typer.Argument(help="CSV, TSV or Parquet, also compressed with gzip; - is standard input."),
-]
+TABLE: Final = "CSV, TSV or Parquet, also compressed with gzip; - is standard input."
+
+File = Annotated[Path, typer.Argument(help=TABLE)]
 Model = Annotated[Path, typer.Argument(help="model.decoupling of a run, or its folder.")]
 Label = Annotated[str | None, typer.Option(help="Column of the labels; guessed if left out.")]
 Id = Annotated[str | None, typer.Option(help="Column that names the rows; it is no feature.")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 from collections.abc import Iterator, Mapping
@@ -16,6 +17,7 @@ from decoupling.cli.checking import described, print_problem, print_warnings
 from decoupling.cli.options import (
     LARGEST_SEED,
     NOTHING_WRITTEN,
+    TABLE,
     Categorical,
     Decimal,
     DecisionsFile,
@@ -23,7 +25,6 @@ from decoupling.cli.options import (
     Encoding,
     Estimator,
     Exclude,
-    File,
     Folds,
     Force,
     Id,
@@ -66,10 +67,14 @@ _ENDINGS: Final = (".csv", ".tsv", ".tab", ".txt", ".parquet", ".pq")
 
 def run(
     ctx: typer.Context,
-    file: File,
+    file: Annotated[
+        Path | None, typer.Argument(help=f"{TABLE} May be left out with --config.")
+    ] = None,
     label: Label = None,
     task: Task = "auto",
-    out: Annotated[Path | None, typer.Option(help="Folder to write to; NAME_labels.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder; NAME_labels beside the table if left out.")
+    ] = None,
     estimator: Estimator = "logistic",
     id: Id = None,
     exclude: Exclude = None,
@@ -131,7 +136,10 @@ def run(
         ), None  # fmt: skip
         if config is not None:
             _refuse_options(ctx)
-            settings, expected = read_settings(config)
+            settings, table, expected = read_settings(config)
+            file = file or table
+        if file is None:
+            raise ValueError("There is no table: name one, or a run.toml that does with --config.")
         if settings.format not in ("parquet", "csv"):
             raise ValueError(f"--format must be parquet or csv; got {settings.format!r}.")
         out = out or _folder_for(file)
@@ -145,7 +153,7 @@ def run(
                 settings = replace(
                     settings, label=solved.problem.label, decisions=decided and _DECISIONS
                 )
-                if expected not in (None, digest):
+                if expected and expected != digest:
                     solved.warnings.append(
                         f"{file.name} is not the file that {config} was written for."
                     )
@@ -153,7 +161,7 @@ def run(
                     command = _command(file.name, settings)
                     report = report_of(solved, settings, digest, title=file.name, command=command)
                     paths = write_files(
-                        solved, settings, report, file.name, digest, out, force=force,
+                        solved, settings, report, _seen_from(out, file), digest, out, force=force,
                         decisions=decided,
                     )  # fmt: skip
         solved.warnings.extend(warned)
@@ -213,6 +221,14 @@ def _folder_for(file: Path) -> Path:
     ending = Path(name).suffix
     name = name.removesuffix(ending) if ending.lower() in _ENDINGS else name
     return beside(file) / f"{name}_labels"
+
+
+def _seen_from(folder: Path, file: Path) -> str:
+    """The path of a table from a folder; whatever is no file is taken from standard input."""
+    if not file.is_file():
+        return "-"
+    here, there = folder.resolve(), file.resolve()
+    return Path(os.path.relpath(there, here) if here.anchor == there.anchor else there).as_posix()
 
 
 def _refuse_options(ctx: typer.Context) -> None:
@@ -290,7 +306,7 @@ def write_files(
     solved: Any,
     settings: Any,
     report: Any,
-    name: str,
+    file: str,
     digest: str,
     out: Path,
     *,
@@ -300,7 +316,7 @@ def write_files(
 ) -> list[Path]:
     """Write all files at once, a copy of the decisions with them.
 
-    ``more`` are tables by the names of their files.
+    ``file`` is the path of the table from ``out``; ``more`` are tables by the names of their files.
     """
     from decoupling.persistence import save
     from decoupling.run.outputs import about_model, write_tables
@@ -314,16 +330,17 @@ def write_files(
             report.save(folder / f"report.{suffix}")
         about = about_model(solved, settings) | {
             "report": {
-                "title": name, "data": digest, "commands": report.content["reproduce"]["commands"],
+                "title": report.content["title"], "data": digest,
+                "commands": report.content["reproduce"]["commands"],
             }
         }  # fmt: skip
         save(solved.clf, folder / "model.decoupling", about=about)
         if decisions is not None:
             shutil.copyfile(decisions, folder / _DECISIONS)
-        toml = settings_toml(settings, name, digest)
+        toml = settings_toml(settings, file, digest)
         (folder / "run.toml").write_text(toml, encoding="utf-8")
-        for file, columns in (more or {}).items():
-            write_csv(folder / file, columns)
+        for name, columns in (more or {}).items():
+            write_csv(folder / name, columns)
     # A table of the other form would be that of another run.
     (out / f"probabilities.{'csv' if settings.format == 'parquet' else 'parquet'}").unlink(
         missing_ok=True

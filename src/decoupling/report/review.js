@@ -105,8 +105,8 @@
       line.change = element("select", {}, element("option", { value: "", textContent: "Change…" }));
       data.classes.forEach((name, c) => line.change.append(element("option", { value: String(c), textContent: short(name) })));
       line.accept.setAttribute("aria-label", `Accept ${short(line.suggested)} for row ${label}`);
-      line.reject.setAttribute("aria-label", `Keep what was given for row ${label}`);
-      line.change.setAttribute("aria-label", `Another class for row ${label}`);
+      line.reject.setAttribute("aria-label", `Reject, and keep what was given, for row ${label}`);
+      line.change.setAttribute("aria-label", `Change to another class for row ${label}`);
       line.accept.addEventListener("click", () => accept(line));
       line.reject.addEventListener("click", () => reject(line));
       line.change.addEventListener("change", () => {

@@ -168,6 +168,9 @@ def _on_unlabelled(unlabelled: dict[str, Any] | None, facts: Facts) -> list[str]
             f"{right}.",
             f"For {sure} of them it has a probability of {SURE} or more.",
         ]
+    if round(n) == 1:
+        share = percent(unlabelled["expected_right"])
+        return [f"The one unlabelled row has a class now, right with a probability of {share}."]
     if facts.kind != "semi-supervised":
         return [f"All {count(n)} unlabelled rows have a class now; {right}."]
     top = np.bincount(facts.suggested[~facts.labelled], minlength=len(facts.classes))

@@ -26,7 +26,8 @@ class Explanation:
     label_proba : array (S,)
         p(label | x), what the classifier predicts.
     class_proba : array (C,)
-        p(class | x), what is inferred from that.
+        p(class | x), what is inferred from that; or what the classifier predicts once it has been
+        retrained on the classes.
     given_label : array (C,)
         p(given label | class), a column of T.
     result : array (C,)
@@ -35,6 +36,8 @@ class Explanation:
         Estimated share of each class among all rows.
     decided : bool
         Whether a person has decided on the class.
+    retrained : bool
+        Whether the classifier has been retrained.
     """
 
     row: int
@@ -47,6 +50,7 @@ class Explanation:
     result: FloatArray
     shares: FloatArray
     decided: bool = False
+    retrained: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """All of it with lists for arrays, and the words."""
@@ -90,6 +94,11 @@ class Explanation:
                     f"{_percent(self.result[best])} probable and the label is wrong with a "
                     f"probability of {_percent(1.0 - self.result[own])}."
                 )
+        if self.retrained:
+            lines.append(
+                "The classifier was retrained on the classes: p(class | x) is what it says since, "
+                "and does not follow from p(label | x) and T alone."
+            )
         return "\n".join(lines)
 
 
@@ -119,4 +128,5 @@ def explain(clf: DecouplingClassifier, row: int, *, decided: bool = False) -> Ex
         result=clf.label_conditional_proba_[row],
         shares=np.asarray(clf.label_conditional_proba_.mean(axis=0)),
         decided=decided,
+        retrained=clf.retrained_ is not None,
     )

@@ -72,9 +72,9 @@ class Settings:
 
 
 def settings_toml(settings: Settings, file: str, digest: str) -> str:
-    """A run as TOML, with the version that made it, the name of the file and its SHA-256."""
+    """A run as TOML, with the version that made it, the path of the file and its SHA-256."""
     lines = [
-        "# decoupling run --config run.toml FILE does the same again.",
+        "# decoupling run --config run.toml --out FOLDER does the same again.",
         f"version = {json.dumps(decoupling.__version__)}",
         f"file = {_toml(file)}",
         f"sha256 = {json.dumps(digest)}",
@@ -93,8 +93,11 @@ def _toml(value: Any) -> str:
     return text.replace("\x7f", "\\u007f")
 
 
-def read_settings(path: Path) -> tuple[Settings, str | None]:
-    """Settings from a file that a run wrote, and the SHA-256 of its table."""
+def read_settings(path: Path) -> tuple[Settings, Path | None, str | None]:
+    """Settings from a file that a run wrote, its table, and the SHA-256 of that.
+
+    Paths are from the folder of the file; "-" is standard input.
+    """
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -104,7 +107,9 @@ def read_settings(path: Path) -> tuple[Settings, str | None]:
     astray = sorted(set(content) - {"version", "file", "sha256", "settings"})
     if astray:
         raise TableError(f"{path.name}: {', '.join(astray)} must stand below the line [settings].")
-    given = content["settings"]
+    given, file = content["settings"], content.get("file")
+    if not isinstance(file, str | None):
+        raise TableError(f"{path.name}: file cannot be {file!r}.")
     if not isinstance(given, dict):
         raise TableError(f"{path.name}: settings must be a table, [settings].")
     kinds = {field.name: _KINDS[str(field.type)] for field in fields(Settings)}
@@ -121,7 +126,8 @@ def read_settings(path: Path) -> tuple[Settings, str | None]:
     settings = Settings(**plain)
     if settings.decisions is not None:
         settings = replace(settings, decisions=str(path.parent / settings.decisions))
-    return settings, content.get("sha256")
+    table = None if file is None else Path(file) if file == "-" else path.parent / file
+    return settings, table, content.get("sha256")
 
 
 def file_digest(path: Path) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -60,13 +60,13 @@ class Task:
     name: str
     classes: tuple[Hashable, ...]
     labels: tuple[Hashable, ...]
-    mask: BoolArray
-    own: IntArray
-    tied: IntArray
+    mask: BoolArray = field(repr=False)
+    own: IntArray = field(repr=False)
+    tied: IntArray = field(repr=False)
 
     def __post_init__(self) -> None:
-        for field, dtype in (("mask", np.bool_), ("own", np.int64), ("tied", np.int64)):
-            object.__setattr__(self, field, _read_only(getattr(self, field), dtype))
+        for name, dtype in (("mask", np.bool_), ("own", np.int64), ("tied", np.int64)):
+            object.__setattr__(self, name, _read_only(getattr(self, name), dtype))
         _check_mask(self.mask)
         n_classes, n_labels = self.mask.shape
         object.__setattr__(self, "classes", check_names("classes", self.classes, n_classes, "mask"))
