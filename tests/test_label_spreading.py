@@ -1,14 +1,21 @@
 """Labels along a graph: against the series solved as equations, and which rows have a graph."""
 
+from functools import partial
+from operator import itemgetter
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn import config_context
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from decoupling import label_spreading
 from decoupling.label_spreading import row_graph, spread
@@ -84,14 +91,51 @@ def test_rows_that_take_no_part_have_no_edges():
     [
         (LogisticRegression(), ["some", "words"] * 30),
         (LogisticRegression(), np.zeros((60, 2, 2))),
-        (LogisticRegression(), np.full((60, 2), np.inf)),
-        (LogisticRegression(), pd.DataFrame({"kind": ["a", "b"] * 30})),
         (make_pipeline(SelectKBest(k=2), LogisticRegression()), X),  # it would need the labels
+        (
+            make_pipeline(
+                FunctionTransformer(partial(np.repeat, repeats=2, axis=0)), LogisticRegression()
+            ),
+            X,
+        ),
+        (make_pipeline(FunctionTransformer(itemgetter(slice(9))), LogisticRegression()), X),
     ],
-    ids=["words", "pictures", "infinite", "categories", "supervised step"],
+    ids=["words", "pictures", "supervised step", "more rows", "fewer rows"],
 )
-def test_rows_without_a_graph(estimator, rows):
-    assert row_graph(estimator, rows, ALL) is None
+def test_rows_without_a_graph(estimator, rows, caplog):
+    with caplog.at_level("INFO", logger="decoupling"):
+        assert row_graph(estimator, rows, ALL) is None
+    assert "neighbours have no part: " in caplog.text
+
+
+def test_cells_without_a_distance_are_gaps():
+    """One of them should not take the neighbours from all rows."""
+    odd, gaps = X.copy(), X.copy()
+    odd[[3, 7], 1], gaps[[3, 7], 1] = (np.inf, 1e200), np.nan
+    found, expected = (row_graph(LogisticRegression(), rows, ALL) for rows in (odd, gaps))
+    np.testing.assert_array_equal(found.toarray(), expected.toarray())
+
+
+def test_columns_of_a_dataframe_that_are_no_numbers():
+    kinds = np.where(X[:, 0] > 0, "round", "square")
+    frame = pd.DataFrame({"size": X[:, 1], "kind": kinds, "is": X[:, 2] > 0})
+    found = row_graph(HistGradientBoostingClassifier(), frame, ALL)
+    as_numbers = frame.assign(kind=kinds == "round")
+    ends = found.nonzero()
+    assert (kinds[ends[0]] == kinds[ends[1]]).mean() > 0.9
+    same = row_graph(HistGradientBoostingClassifier(), as_numbers, ALL)
+    np.testing.assert_allclose(found.toarray(), same.toarray())
+    with config_context(transform_output="pandas"):
+        again = row_graph(HistGradientBoostingClassifier(), frame, ALL)
+        assert row_graph(LogisticRegression(), sparse.csr_array(X), ALL) is not None
+    np.testing.assert_array_equal(again.toarray(), found.toarray())
+
+
+def test_pipeline_within_a_search():
+    search = GridSearchCV(make_pipeline(StandardScaler(), LogisticRegression()), {})
+    calibrated = CalibratedClassifierCV(search)
+    own = row_graph(search.estimator, X, ALL).toarray()
+    np.testing.assert_array_equal(row_graph(calibrated, X, ALL).toarray(), own)
 
 
 def test_too_many_rows_have_no_graph(monkeypatch):

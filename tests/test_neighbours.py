@@ -1,9 +1,12 @@
 """Graphs of nearest neighbours: symmetric, of any rows, and the same whatever the threads."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from scipy import sparse
-from threadpoolctl import threadpool_limits
+from sklearn.neighbors import NearestNeighbors
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from decoupling.neighbours import neighbour_graph
 
@@ -54,3 +57,22 @@ def test_graph_is_the_same_whatever_the_threads():
     for other in found[1:]:
         np.testing.assert_array_equal(other.indices, found[0].indices)
         np.testing.assert_array_equal(other.data, found[0].data)
+
+
+@pytest.mark.parametrize("columns", [3, 20], ids=["by a tree", "one by one"])
+def test_threads_at_once_leave_the_limits_of_others_alone(columns):
+    X = np.random.default_rng(0).random((400, columns))
+    before = threadpool_info()
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda _: neighbour_graph(X, 5), range(16)))
+    assert threadpool_info() == before
+    for other in found[1:]:
+        np.testing.assert_array_equal(other.toarray(), found[0].toarray())
+
+
+def test_trees_and_plain_search_find_the_same():
+    X = np.random.default_rng(0).random((200, 7))
+    wide = neighbour_graph(X, 5)
+    expected = NearestNeighbors(n_neighbors=5, algorithm="kd_tree").fit(X).kneighbors()[1]
+    for row in range(200):
+        assert set(expected[row]) <= set(wide[[row]].indices)

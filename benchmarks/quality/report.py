@@ -121,7 +121,7 @@ def in_short(results: Results) -> str:
     """How often ours is the best or level with it, and its mean rank beside the next one's."""
     lines = [
         "| settings | number | best or level: F1 | log-loss | "
-        "mean rank: F1 | next in F1 | log-loss | next in log-loss |",
+        "mean rank: F1 | best other | log-loss | best other |",
         "|---" * 8 + "|",
     ]
     families = {f: lambda s, f=f: FAMILY[s[1]] == f for f in FAMILIES}
@@ -372,7 +372,7 @@ def report(
             f"{len(results)} results of {len(seeds)} seeds, with {environment()}. "
             + missing(results),
             "**In short**: in how many settings ours is the best or within a standard error of it, "
-            "and its mean rank beside that of the next.",
+            "and its mean rank beside that of the best other method.",
             in_short(results),
             "**Mean rank** (1 is best; a method that does not take a task shares the last place; "
             "SETRED, which is ours too, is ranked in place of the default, where it was run).",
@@ -385,7 +385,7 @@ def report(
             "**Where ours collapses**: macro-F1 below that of naive training by more than a "
             "standard error.",
             collapses(results),
-            "**Where another method is ahead by more than a standard error.**",
+            "**Where the best other method is ahead by more than a standard error.**",
             losses(results),
             "**Seconds over those of naive training**, median.",
             seconds(results),

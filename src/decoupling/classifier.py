@@ -416,7 +416,8 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
 
         The light of the report. It has the reasons of ``posterior_.diagnostics``, as they are after
         retraining, and those that only a classifier can know, such as how p(label | x) was held out
-        and how many rows carry each label.
+        and how many rows carry each label. Options that were changed since the fit count as they
+        are now.
         """
         from decoupling.report.facts import read_facts
         from decoupling.report.trust import diagnosed

@@ -2,7 +2,7 @@ r"""Labels spread to unlabelled rows, along a graph of neighbours.
 
 Few labels tell a classifier little, and all rows together show where the classes part: what is
 near is mostly of one class. With W the weights of the edges between neighbours, D their sums over
-each row, and Y the given labels, rows gather
+each row, and Y the weight of each row in the column of its label, rows gather
 
 .. math:: F = \sum_{t=0}^{\infty} (\alpha S)^t Y, \qquad S = D^{-1/2} W D^{-1/2},
 
@@ -12,14 +12,16 @@ the labels of their neighbours, of the neighbours of these, and so on, each step
 
 from __future__ import annotations
 
+import logging
 from typing import Any, Final
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 from sklearn.utils import _safe_indexing
 
 from decoupling._typing import BoolArray, FloatArray
@@ -31,34 +33,64 @@ _STEPS: Final = 30
 _NEIGHBOURS: Final = 10
 # The search for neighbours takes the square of the rows: beyond these it is left.
 MOST_ROWS: Final = 100_000
+# Indicators of a column that is no number; rarer values are taken together.
+_CATEGORIES: Final = 20
+# Numbers beyond this have no square, and so no distance.
+_LARGEST: Final = 1e100
+
+_LOG = logging.getLogger(__name__)
 
 
 def row_graph(estimator: Any, X: Any, taking_part: BoolArray) -> Any:
     """Neighbours among rows as the classifier sees them, sparse (N, N); None if there are none.
 
     What comes before the classifier in a pipeline makes numbers of the rows, and is not told their
-    labels; gaps are filled, and all features have one scale. Too many rows have no graph, nor do
-    rows that are not numbers then. Rows that take no part have no edges.
+    labels; columns of a dataframe that are no numbers become indicators, gaps are filled, and all
+    features have one scale. Too many rows have no graph, nor do rows of which no numbers can be
+    had. Rows that take no part have no edges.
     """
     rows = np.flatnonzero(taking_part)
     if len(rows) > MOST_ROWS:
+        _LOG.info("neighbours have no part: %d rows are more than %d", len(rows), MOST_ROWS)
         return None
-    with np.errstate(all="ignore"):
-        try:
-            space = _numbers(estimator, _safe_indexing(X, rows))
-            graph = neighbour_graph(space, _NEIGHBOURS).tocoo()
-        except Exception:  # words, pictures, steps that need labels: whatever others refuse
-            return None
+    try:
+        with np.errstate(all="ignore"):
+            space = _numbers(_pipeline_in(estimator), _safe_indexing(X, rows))
+        graph = neighbour_graph(space, _NEIGHBOURS).tocoo()
+        if graph.shape[0] != len(rows):
+            raise ValueError("a step of the pipeline changes the number of rows")
+    except Exception as error:  # words, pictures, steps that need labels: whatever others refuse
+        _LOG.info("neighbours have no part: %s", error)
+        return None
     shape = (len(taking_part), len(taking_part))
     return sparse.csr_array((graph.data, (rows[graph.row], rows[graph.col])), shape=shape)
+
+
+def _pipeline_in(estimator: Any) -> Any:
+    """The classifier within searches and calibrations of it."""
+    while not isinstance(estimator, Pipeline) and hasattr(estimator, "estimator"):
+        estimator = estimator.estimator
+    return estimator
 
 
 def _numbers(estimator: Any, X: Any) -> Any:
     """Rows as numbers of one scale, dense or sparse (N, D)."""
     if isinstance(estimator, Pipeline) and len(estimator) > 1:
         X = clone(estimator[:-1]).fit_transform(X)
+    if hasattr(X, "iloc"):
+        named = OneHotEncoder(sparse_output=False, max_categories=_CATEGORIES)
+        others = make_column_selector(dtype_exclude="number")
+        X = _plain(make_column_transformer((named, others), remainder="passthrough"), X)
+    if not sparse.issparse(X):
+        X = np.asarray(X, dtype=np.float64)
+        X = np.where(np.abs(X) < _LARGEST, X, np.nan)  # gaps, as are those that are infinite
     scale = MaxAbsScaler() if sparse.issparse(X) else StandardScaler()
-    return make_pipeline(SimpleImputer(keep_empty_features=True), scale).fit_transform(X)
+    return _plain(make_pipeline(SimpleImputer(keep_empty_features=True), scale), X)
+
+
+def _plain(transformer: Any, X: Any) -> Any:
+    """Transformed, as an array whatever scikit-learn was told to return."""
+    return transformer.set_output(transform="default").fit_transform(X)
 
 
 def spread(graph: Any, labels: FloatArray) -> FloatArray:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _num_samples
-from threadpoolctl import threadpool_limits
 
+from decoupling._threads import ONE_THREAD, one_openmp_thread
 from decoupling._typing import FloatArray, IntArray
 from decoupling._validation import check_count, needs_extra
+
+_FEW_COLUMNS: Final = 6
 
 
 def neighbour_graph(
@@ -30,7 +32,7 @@ def neighbour_graph(
     approximate : bool
         Search with pynndescent, which may miss a few and is faster for many rows.
     n_jobs : int, optional
-        Threads of the search.
+        Threads of the search where it is approximate, or by a tree in up to six dimensions.
 
     Examples
     --------
@@ -40,6 +42,7 @@ def neighbour_graph(
            [0.        , 0.33333333, 0.        ]])
     """
     check_count("n_neighbors", n_neighbors)
+    X = X if sparse.issparse(X) else np.asarray(X)
     n_rows = _num_samples(X)
     k = min(n_neighbors, n_rows - 1)
     if k < 1:
@@ -49,9 +52,12 @@ def neighbour_graph(
     else:
         from sklearn.neighbors import NearestNeighbors
 
-        search = NearestNeighbors(n_neighbors=k, n_jobs=n_jobs).fit(X)
-        # Which of equally near rows is found depends on how OpenMP divides the search.
-        with threadpool_limits(limits=1, user_api="openmp"):
+        # Trees are of no use in more than a few dimensions.
+        way = "auto" if X.shape[1] <= _FEW_COLUMNS else "brute"
+        search = NearestNeighbors(n_neighbors=k, algorithm=way, n_jobs=n_jobs).fit(X)
+        # Which of equally near rows is found depends on how OpenMP divides the search. It limits
+        # linear algebra too, and would put back what another thread has set for the moment.
+        with ONE_THREAD, one_openmp_thread():
             # Without X the rows themselves are not their own neighbours, equal ones are.
             distances, rows = search.kneighbors()
     ends = np.arange(0, k * n_rows + 1, k)

@@ -39,7 +39,8 @@ _TURNS: Final = 3
 _STEPS: Final = 5
 # A label that a class may get is never impossible: so many rows have it.
 _POSSIBLE: Final = 1e-3
-# The shares of a mixture are then met to a hundredth.
+# Shares of a mixture that matter are then found. Where the parts are alike it would take more, and
+# shares that have moved less from equal ones do no harm.
 _MIXINGS: Final = 50
 # Warn when fewer of the labelled rows are kept.
 _KEPT: Final = 0.6
@@ -267,11 +268,14 @@ def softening(
 
 
 def mixture_shares(likelihood: FloatArray, weight: FloatArray) -> FloatArray:
-    r"""Shares of a mixture with which rows are most likely, one row besides for each part, (K,).
+    r"""Shares of a mixture with which rows are likely, one row besides for each part, (K,).
+
+    Fifty steps of expectation maximisation, from equal shares towards
 
     .. math:: \max_w \sum_i n_i \ln \sum_k w_k\, p_k(i) + \sum_k \ln w_k
 
-    by expectation maximisation. Of few rows it makes no certainty that one part is of no use.
+    which they reach where the parts differ. Where these are nearly alike the shares stay nearer to
+    equal ones, and it matters little. Of few rows it makes no certainty that a part is of no use.
 
     Parameters
     ----------

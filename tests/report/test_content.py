@@ -3,11 +3,14 @@
 import json
 import math
 import re
+import warnings
 
 import numpy as np
 import pytest
 from flowers import HOSTILE, NAMES, fit, irises
+from sklearn.datasets import load_iris
 
+from decoupling import DecouplingClassifier
 from decoupling.report.content import SCHEMA, report_content
 
 SECTIONS = ["schema", "title", "task", "verdict", "numbers", "transitions", "classes", "review"]
@@ -132,3 +135,16 @@ def test_hostile_names_stay_as_they_are(hostile):
 def test_bad_input(noisy, options, message):
     with pytest.raises(ValueError, match=message):
         report_content(noisy, **options)
+
+
+def test_labels_whose_rows_have_no_weight_have_no_quality():
+    X, y = load_iris(return_X_y=True)
+    weight = np.where(y == 2, 0.0, 1.0)
+    clf = DecouplingClassifier(task="noisy", rounds=0, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        content = report_content(clf.fit(X, y, sample_weight=weight))
+    assert content["classes"][2]["precision"] is None
+    assert content["classes"][2]["rows_labelled"] == 0
+    texts = [reason["text"] for reason in content["verdict"]["trust"]["reasons"]]
+    assert any(text.startswith("No row carries the label 2") for text in texts)

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cache, partial, reduce
-from threading import Lock
+from functools import partial, reduce
 from typing import Any, Final, Protocol, Self, TypeVar
 
 import numpy as np
-from threadpoolctl import ThreadpoolController  # scikit-learn brings it
 
+from decoupling._threads import ONE_THREAD
 from decoupling._typing import FloatArray, IntArray
 from decoupling.inference.response import RowSample, pick_rows
 from decoupling.inference.rows import Rows, of_rows
@@ -28,51 +27,6 @@ _ONE_BLOCK: Final = 2**16
 # glibc hands freed memory back to the system, and every temporary would fault its pages in anew.
 # Once an array of this size was freed, it keeps twice as much: see M_MMAP_THRESHOLD in mallopt(3).
 _KEPT_BYTES: Final = 24 * 2**20
-
-
-class LinearAlgebraLimit:
-    """Limits linear algebra to one thread while anyone is inside.
-
-    The limit belongs to the process. With several `infer` at once the first one in sets it and the
-    last one out restores what was before.
-    """
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._inside = 0
-        self._before = 1
-
-    def before(self) -> int:
-        """Threads that linear algebra may use outside."""
-        with self._lock:
-            return self._before if self._inside else _linear_algebra_threads()
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._inside == 0:
-                self._before = _linear_algebra_threads()
-                self._limits = _controller().limit(limits=1, user_api="blas")
-            self._inside += 1
-
-    def __exit__(self, *exception: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                self._limits.restore_original_limits()
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    """Looked for once: the libraries of NumPy and SciPy are loaded by now, and looking is slow."""
-    return ThreadpoolController()
-
-
-def _linear_algebra_threads() -> int:
-    libraries = _controller().select(user_api="blas").info()
-    return max((int(x["num_threads"]) for x in libraries), default=1)
-
-
-_ONE_THREAD: Final = LinearAlgebraLimit()
 
 
 class Blocks(Protocol):
@@ -149,13 +103,13 @@ class RowBlocks:
     ) -> None:
         self.rows = rows
         self.parts = parts_of(rows, block_size)
-        self.n_threads = min(n_threads or _ONE_THREAD.before(), len(self.parts))
+        self.n_threads = min(n_threads or ONE_THREAD.before(), len(self.parts))
 
     def __enter__(self) -> RowBlocks:
         """Start the threads."""
         np.empty(_KEPT_BYTES, dtype=np.uint8)  # never written to, so it costs two system calls
         self._stack = ExitStack()
-        self._stack.enter_context(_ONE_THREAD)
+        self._stack.enter_context(ONE_THREAD)
         self._map: Callable[..., Iterable[Any]] = map
         if self.n_threads > 1:
             self._map = self._stack.enter_context(ThreadPoolExecutor(self.n_threads)).map

@@ -12,10 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from decoupling._typing import AnyArray
 from decoupling._validation import SUM_TOLERANCE, check_evidence, check_positive
 from decoupling.classifier import DecouplingClassifier
-from decoupling.cross_fitting import Ensemble
+from decoupling.cross_fitting import Ensemble, Renamed
 from decoupling.inference.class_prior import GammaPosterior, KnownGamma
 from decoupling.inference.posterior import Posterior
 from decoupling.label_model import JointForm, LabelModel, SplitForm
+from decoupling.persistence.estimators import NotKept
 from decoupling.self_training.classifier import SetredClassifier
 
 # Squares of what is no larger are numbers; what is inferred of all rows at once stays far below.
@@ -193,8 +194,11 @@ def _check_ensemble(ensemble: Any, n_codes: int) -> None:
             )
         _check_distributions(np.array(ensemble.weights))
     for model in ensemble.models:
-        if isinstance(model, Ensemble):
-            _check_ensemble(model, n_codes)
+        inner = model.model if isinstance(model, Renamed) else model
+        if isinstance(inner, Ensemble):
+            _check_ensemble(inner, n_codes)
+        elif not isinstance(inner, NotKept) and not hasattr(inner, "predict_proba"):
+            raise ValueError("a classifier without probabilities")
 
 
 def _check_finite(*arrays: AnyArray | float) -> None:

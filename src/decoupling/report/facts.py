@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # Of all intervals.
 LEVEL: Final = 0.9
+# Rows without weight have next to none in a posterior.
+_NOTHING: Final = 1e-50
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +88,8 @@ class Facts:
     @property
     def label_counts(self) -> FloatArray:
         """Rows of each label, (S,)."""
-        return np.bincount(self.codes, self.weight, len(self.labels)).astype(np.float64)
+        counts = np.bincount(self.codes, self.weight, len(self.labels)).astype(np.float64)
+        return np.where(counts > _NOTHING, counts, 0.0)
 
     @property
     def owned(self) -> BoolArray:
