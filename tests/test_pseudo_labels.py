@@ -14,8 +14,7 @@ from sklearn.pipeline import make_pipeline
 from decoupling.cross_fitting import Training, make_folds
 from decoupling.label_model import tempered
 from decoupling.label_spreading import row_graph, spread
-from decoupling.pseudo_labels import self_train, surest_members, with_shares
-from decoupling.retraining import mixture_shares
+from decoupling.pseudo_labels import mixture_shares, self_train, surest_members, with_shares
 from decoupling.transitions import tasks
 
 CLEAN = tasks.semi_supervised(("a", "b"))
@@ -132,7 +131,22 @@ def test_self_training_by_hand(rounds):
     mixed = np.tensordot(shares, np.where(codes[:, None] == 0, mean, held_out), axes=1)
     np.testing.assert_allclose(found.class_proba, tempered(mixed, t), atol=1e-9)
     new = tempered(np.tensordot(shares, mean, axes=1), t)
-    np.testing.assert_allclose(found.predict(X, None), new, atol=1e-9)
+    np.testing.assert_allclose(found.predict(X), new, atol=1e-9)
+
+
+def test_shares_of_a_mixture_are_those_of_a_grid():
+    rng = np.random.default_rng(0)
+    likelihood, weight = rng.random((2, 40)) * [[1.0], [0.7]], rng.integers(1, 4, 40)
+    grid = np.linspace(0.001, 0.999, 999)
+    mixed = grid[:, None] * likelihood[0] + (1 - grid[:, None]) * likelihood[1]
+    goodness = np.log(mixed) @ weight + np.log(grid) + np.log(1 - grid)
+    found = mixture_shares(likelihood, weight)
+    assert found[0] == pytest.approx(grid[goodness.argmax()], abs=0.01)
+    assert found.sum() == pytest.approx(1)
+    never = mixture_shares(np.array([[1.0, 1.0], [0.0, 0.0]]), np.ones(2))
+    np.testing.assert_allclose(never, [0.75, 0.25])  # of two rows nothing is certain
+    np.testing.assert_allclose(mixture_shares(np.zeros((2, 3)), np.ones(3)), 0.5)
+    np.testing.assert_allclose(mixture_shares(np.ones((1, 3)), np.ones(3)), 1)
 
 
 def test_a_held_out_label_has_no_say_in_its_own_prediction():

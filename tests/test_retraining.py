@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.dummy import DummyClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -16,7 +15,6 @@ from decoupling.retraining import (
     fit_classes,
     keep_most_probable,
     label_conditional,
-    mixture_shares,
     retrain,
     softening,
     training_weights,
@@ -348,25 +346,13 @@ T_SEMI = np.array([[0.3, 0.49, 0.21], [0.3, 0.21, 0.49]])
 BAYES = GaussianNB()  # it takes weights, and has a closed form
 
 
-def run(
-    X,
-    codes,
-    proba,
-    rounds,
-    *,
-    estimator=BAYES,
-    task=SEMI,
-    transitions=T_SEMI,
-    n_folds=3,
-    inferred=None,
-):
-    inferred = proba if inferred is None else inferred
+def run(X, codes, proba, rounds, *, estimator=BAYES, task=SEMI, transitions=T_SEMI, n_folds=3):
     folds = make_folds(None, codes, n_folds, np.random.RandomState(0))
     ones, training = np.ones(len(codes)), Training(estimator, {})
     nothing, nested = np.full(len(codes), -1), nest(folds, codes)
     views = [proba] * len(folds)
     return retrain(
-        training, X, codes, ones, nested, task, inferred, views, transitions, rounds, nothing
+        training, X, codes, ones, nested, task, views, transitions, rounds, nothing
     ), folds
 
 
@@ -414,10 +400,7 @@ def a_round(X, codes, folds, task, views, transitions, with_unlabelled):
     ],
 )
 def test_rounds_by_hand(task, rounds, alone):
-    """The mean over the rounds, or over those with unlabelled rows if some are without.
-
-    And what was inferred before, as held-out labels under the first T have it.
-    """
+    """The mean over the rounds, or over those with unlabelled rows if some are without."""
     X, classes, codes = noisy_rows()
     transitions = np.array([[0.3, 0.6, 0.1], [0.3, 0.1, 0.6]])
     if task is PU:
@@ -427,7 +410,6 @@ def test_rounds_by_hand(task, rounds, alone):
         transitions = np.array([[0.9, 0.1], [0.1, 0.9]])
     start = tempered(np.eye(2)[classes] + 0.2, 1.0)
     found, folds = run(X, codes, start, rounds, task=task, transitions=transitions, n_folds=4)
-    emits = transitions[:, codes].T
     views, train, test, votes, likely = [start] * 4, [], [], np.zeros_like(start), []
     ones, expected = np.ones(len(codes)), 1.0
     for number in range(rounds):
@@ -445,10 +427,6 @@ def test_rounds_by_hand(task, rounds, alone):
         if number >= alone and number + 1 < rounds:
             votes += sum(views)
     train, test = np.mean(train, axis=0), np.mean(test, axis=0)
-    likelihood = np.array([(start * emits).sum(axis=1), (train * emits).sum(axis=1)])
-    share, rest = mixture_shares(likelihood, ones)
-    assert found.inferred_share == pytest.approx(share)
-    train, test = share * start + rest * train, share * start[:5] + rest * test
     for _ in range(3):  # T and temperature in turn, T only where labels may be wrong
         if task is not PU:
             soft = tempered(train, expected)
@@ -456,10 +434,9 @@ def test_rounds_by_hand(task, rounds, alone):
         logs = np.log(np.maximum(train, 1e-9))  # nothing is impossible
         expected = best_temperature(logs, transitions[:, codes].T, ones, coldest=1.0)
     assert found.temperature == pytest.approx(expected, rel=1e-9)
-    votes = share * start + rest * votes / votes.sum(axis=1, keepdims=True)
+    votes /= votes.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(found.class_proba, tempered(votes, found.temperature), atol=1e-6)
-    new = found.predict(X[:5], lambda rows: start[: len(rows)])
-    np.testing.assert_allclose(new, tempered(test, found.temperature), atol=1e-6)
+    np.testing.assert_allclose(found.predict(X[:5]), tempered(test, found.temperature), atol=1e-6)
 
 
 @pytest.mark.parametrize("task", [SEMI, PU])
@@ -477,7 +454,7 @@ def test_the_labels_of_a_fold_have_no_part_in_its_choice_of_rows(task):
     models = [
         retrain(
             Training(BAYES, {}), X, labels, np.ones(len(X)), nest(folds, codes), task,
-            start, [start] * 4, transitions, 3, np.full(len(X), -1), learn_transitions=False,
+            [start] * 4, transitions, 3, np.full(len(X), -1), learn_transitions=False,
         ).ensemble.models
         for labels in (codes, upset)
     ]  # fmt: skip
@@ -518,40 +495,15 @@ def test_rounds_end_when_held_out_labels_become_less_likely(good, rounds):
 
 @pytest.mark.parametrize("estimator", [GaussianNB(), KNeighborsClassifier(15)])
 def test_retraining_finds_the_classes_behind_wrong_labels(estimator):
-    """It begins from the labels alone: 70 % of them are right. Held out nothing was known."""
+    """It begins from the labels alone: 70 % of them are right."""
     X, classes, codes = noisy_rows()
     start = np.array([[0.5, 0.5], [0.7, 0.3], [0.3, 0.7]])[codes]
-    found, _ = run(X, codes, start, 2, estimator=estimator, inferred=np.full_like(start, 0.5))
-    assert found.inferred_share < 0.5
+    found, _ = run(X, codes, start, 2, estimator=estimator)
     np.testing.assert_allclose(found.class_proba.sum(axis=1), 1)
     assert (found.class_proba > 0).all()
     assert np.mean(found.class_proba.argmax(axis=1) == classes) > 0.93
     new, truth, _ = noisy_rows(1)
-    assert np.mean(found.ensemble.predict_proba(new).argmax(axis=1) == truth) > 0.93
-
-
-def test_shares_of_a_mixture_are_those_of_a_grid():
-    rng = np.random.default_rng(0)
-    likelihood, weight = rng.random((2, 40)) * [[1.0], [0.7]], rng.integers(1, 4, 40)
-    grid = np.linspace(0.001, 0.999, 999)
-    mixed = grid[:, None] * likelihood[0] + (1 - grid[:, None]) * likelihood[1]
-    goodness = np.log(mixed) @ weight + np.log(grid) + np.log(1 - grid)
-    found = mixture_shares(likelihood, weight)
-    assert found[0] == pytest.approx(grid[goodness.argmax()], abs=0.01)
-    assert found.sum() == pytest.approx(1)
-    never = mixture_shares(np.array([[1.0, 1.0], [0.0, 0.0]]), np.ones(2))
-    np.testing.assert_allclose(never, [0.75, 0.25])  # of two rows nothing is certain
-    np.testing.assert_allclose(mixture_shares(np.zeros((2, 3)), np.ones(3)), 0.5)
-    np.testing.assert_allclose(mixture_shares(np.ones((1, 3)), np.ones(3)), 1)
-
-
-def test_what_was_inferred_stays_where_the_rounds_have_lost_their_way():
-    """A classifier that has nothing to say, after an inference that had."""
-    X, classes, codes = noisy_rows()
-    proba = tempered(np.eye(2)[classes] + 0.2, 1.0)
-    found, _ = run(X, codes, proba, 2, estimator=DummyClassifier())
-    assert found.inferred_share > 0.8
-    assert np.mean(found.class_proba.argmax(axis=1) == classes) > 0.95
+    assert np.mean(found.predict(new).argmax(axis=1) == truth) > 0.93
 
 
 def test_a_class_without_labels_is_learnt_from_unlabelled_rows():
@@ -572,7 +524,7 @@ def test_rows_without_weight_change_nothing():
     nested = nest(make_folds(None, codes, 3, np.random.RandomState(0)), codes)
     views, nothing = [proba] * 3, np.full(len(codes), -1)
     one, other = (
-        retrain(Training(BAYES, {}), X, c, weight, nested, SEMI, proba, views, T_SEMI, 2, nothing)
+        retrain(Training(BAYES, {}), X, c, weight, nested, SEMI, views, T_SEMI, 2, nothing)
         for c in (codes, upset)
     )
     np.testing.assert_allclose(one.class_proba, other.class_proba, atol=1e-9)
@@ -588,8 +540,7 @@ def test_texts():
     estimator = make_pipeline(TfidfVectorizer(), MultinomialNB())
     found, _ = run(texts, codes, proba, 2, estimator=estimator)
     np.testing.assert_array_equal(found.class_proba.argmax(axis=1), classes)
-    new = found.ensemble.predict_proba(["match", "a loan"])
-    np.testing.assert_array_equal(new.argmax(axis=1), [0, 1])
+    np.testing.assert_array_equal(found.predict(["match", "a loan"]).argmax(axis=1), [0, 1])
 
 
 def test_a_warning_when_few_labelled_rows_are_kept():

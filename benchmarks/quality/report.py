@@ -398,9 +398,8 @@ def every_setting(results: Results) -> str:
     """Scores of all methods in each setting."""
     titles = {"F1": "Macro-F1 on test rows", "log-loss": "Log-loss on test rows"}
     of_score = [f"**{title}.**\n\n{by_cell(results, score)}" for score, title in titles.items()]
-    return "\n\n".join(
-        ["Means over the draws, with the standard deviation in brackets.", *of_score]
-    )
+    head = "Means over the draws, with the standard deviation in brackets."
+    return "\n\n".join([head, *of_score])
 
 
 def write(text: str, every: str) -> None:

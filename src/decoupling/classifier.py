@@ -315,14 +315,10 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         X = as_rows(X)
         validate_data(self, X, skip_check_array=True, reset=False)
         with naming_gaps(X):
-            if self.retrained_ is None:
-                return self._inferred(X)
-            return self.retrained_.predict(X, self._inferred)
-
-    def _inferred(self, X: Any) -> FloatArray:
-        """p(class | x) of new rows by the label model and the inference alone, (N, C)."""
-        # As far as it goes: what is said of a row should not hang on what else is in the batch.
-        return self.posterior_.predict(self.label_model_.predict(X), tol=0.0).class_proba
+            if self.retrained_ is not None:
+                return self.retrained_.predict(X)
+            label_proba = self.label_model_.predict(X)
+        return self.posterior_.predict(label_proba).class_proba
 
     def predict(self, X: Any) -> AnyArray:
         """Most probable class of new rows, (N,)."""
@@ -738,8 +734,8 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
             views = self.label_model_.within(training, X, codes, weight, nested)
             proba = [self.posterior_.predict(view).class_proba for view in views]
             return retrain(
-                training, X, codes, counts, nested, self.task_, self.posterior_.class_proba, proba,
-                self.transitions_, self.rounds, known, learn_transitions=learn,
+                training, X, codes, counts, nested, self.task_, proba, self.transitions_,
+                self.rounds, known, learn_transitions=learn,
             )  # fmt: skip
         except ValueError as error:
             # It could be fitted on the rows of every fold; within them there are fewer.

@@ -7,7 +7,7 @@ takes the place of p(y|x), and so on for a few rounds. Each fold does so for its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -39,9 +39,6 @@ _TURNS: Final = 3
 _STEPS: Final = 5
 # A label that a class may get is never impossible: so many rows have it.
 _POSSIBLE: Final = 1e-3
-# Shares of a mixture that matter are then found. Where the parts are alike it would take more, and
-# shares that have moved less from equal ones do no harm.
-_MIXINGS: Final = 50
 # Warn when fewer of the labelled rows are kept.
 _KEPT: Final = 0.6
 
@@ -55,24 +52,18 @@ class Retrained:
     ensemble : Ensemble
         Classifiers of the folds and rounds, over classes.
     temperature : float
-        Softens what they and the inference say, 1 or more.
+        Softens their mean, 1 or more.
     class_proba : array (N, C)
         p(y|x) of the training rows, softened: of the classifiers that were not fitted on a row.
-    inferred_share : float
-        How much the p(y|x) that was inferred before the rounds counts beside them.
     """
 
     ensemble: Ensemble
     temperature: float
     class_proba: FloatArray
-    inferred_share: float = 0.0
 
-    def predict(self, X: Any, inferred: Callable[[Any], FloatArray]) -> FloatArray:
-        """p(y|x) of new rows, (N, C); ``inferred`` gives what it was before the rounds."""
-        proba = self.ensemble.predict_proba(X)
-        if self.inferred_share > 0:
-            proba = self.inferred_share * inferred(X) + (1.0 - self.inferred_share) * proba
-        return tempered(proba, self.temperature)
+    def predict(self, X: Any) -> FloatArray:
+        """p(y|x) of new rows, (N, C)."""
+        return tempered(self.ensemble.predict_proba(X), self.temperature)
 
 
 def retrain(
@@ -82,7 +73,6 @@ def retrain(
     weight: FloatArray,
     nested: Sequence[NestedFold],
     task: Task,
-    inferred: FloatArray,
     class_proba: Sequence[FloatArray],
     transitions: FloatArray,
     rounds: int,
@@ -105,9 +95,6 @@ def retrain(
     is then the mean over the other half. A mean, since what a flexible classifier learns from its
     own answers makes it surer from round to round, but no better.
 
-    What was inferred before keeps its part, as large as makes the held-out labels most likely under
-    the T that was inferred: where the rounds have lost their way, it is nearly all.
-
     Parameters
     ----------
     training : Training
@@ -118,10 +105,8 @@ def retrain(
         What is held out from what.
     task : Task
         Says which labels are whose.
-    inferred : array (N, C)
-        p(y|x) as it was inferred, each row held out.
     class_proba : sequence of arrays (N, C)
-        The same of the rows that each fold may see, held out within them, to begin with.
+        p(y|x) to begin with, of the rows that each fold may see.
     transitions : array (C, S)
         T to begin with.
     rounds : int
@@ -133,7 +118,7 @@ def retrain(
     """
     n_rows, n_classes = class_proba[0].shape
     alone = rounds // 2 if task.has_unlabelled and not task.clean else 0
-    outer, views, first = [view.outer for view in nested], class_proba, transitions
+    outer, views = [view.outer for view in nested], class_proba
     models: list[Any] = []
     total = np.zeros((n_rows, n_classes))  # of what each fold has not seen
     votes = np.zeros_like(total)  # of all classifiers that were not fitted on a row
@@ -173,19 +158,13 @@ def retrain(
         if number >= alone:
             votes += sum(views)
     _warn_if_few_kept(task, trusts, outer, codes, weight)
-    both = np.array([inferred, total / total.sum(axis=1, keepdims=True)])  # (2, N, C)
-    share = mixture_shares((both * first[:, codes].T).sum(axis=2), weight)
+    mean = total / total.sum(axis=1, keepdims=True)
     temperature = softening(
-        task,
-        np.tensordot(share, both, axes=1),
-        transitions,
-        codes,
-        weight,
-        learn_transitions=learn_transitions,
+        task, mean, transitions, codes, weight, learn_transitions=learn_transitions
     )
-    everyone = share[0] * inferred + share[1] * votes / votes.sum(axis=1, keepdims=True)
+    everyone = votes / votes.sum(axis=1, keepdims=True)
     ensemble = Ensemble(tuple(models), n_classes)
-    return Retrained(ensemble, temperature, tempered(everyone, temperature), float(share[0]))
+    return Retrained(ensemble, temperature, tempered(everyone, temperature))
 
 
 def _trust(
@@ -265,37 +244,6 @@ def softening(
         emits = transitions[:, codes].T  # (N, C): p(given label | class)
         temperature = best_temperature(logs, emits, weight, coldest=1.0)
     return temperature
-
-
-def mixture_shares(likelihood: FloatArray, weight: FloatArray) -> FloatArray:
-    r"""Shares of a mixture with which rows are likely, one row besides for each part, (K,).
-
-    Fifty steps of expectation maximisation, from equal shares towards
-
-    .. math:: \max_w \sum_i n_i \ln \sum_k w_k\, p_k(i) + \sum_k \ln w_k
-
-    which they reach where the parts differ. Where these are nearly alike the shares stay nearer to
-    equal ones, and it matters little. Of few rows it makes no certainty that a part is of no use.
-
-    Parameters
-    ----------
-    likelihood : array (K, N)
-        Of each row by each part.
-    weight : array (N,)
-        How often each row counts.
-
-    Examples
-    --------
-    >>> mixture_shares(np.array([[0.9, 0.8, 0.9], [0.1, 0.2, 0.1]]), np.ones(3)).round(2)
-    array([0.77, 0.23])
-    """
-    likelihood = np.maximum(likelihood, np.finfo(float).tiny)
-    shares = np.full(len(likelihood), 1.0 / len(likelihood))
-    for _ in range(_MIXINGS):
-        joint = shares[:, None] * likelihood
-        amount = (joint / joint.sum(axis=0)) @ weight + 1.0
-        shares = amount / amount.sum()
-    return shares
 
 
 def updated_transitions(

@@ -164,7 +164,6 @@ def _check_classifier(model: DecouplingClassifier) -> None:
     if model.retrained_ is not None:
         _check_ensemble(model.retrained_.ensemble, n_classes)
         _check_above_0(model.retrained_.temperature)
-        _check_share(model.retrained_.inferred_share)
         _check_distributions(model.retrained_.class_proba)
 
 
