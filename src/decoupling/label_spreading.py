@@ -21,7 +21,7 @@ from sklearn.base import clone
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler, normalize
 from sklearn.utils import _safe_indexing
 
 from decoupling._typing import BoolArray, FloatArray
@@ -121,5 +121,4 @@ def spread(graph: Any, labels: FloatArray) -> FloatArray:
     for _ in range(_STEPS):
         last = step @ last
         gathered += last
-    total = gathered.sum(axis=1, keepdims=True)
-    return np.asarray(np.divide(gathered, total, out=np.zeros_like(gathered), where=total > 0))
+    return np.asarray(normalize(gathered, norm="l1", copy=False))

@@ -49,13 +49,14 @@ def self_train(
     known = np.where(codes[:, None] == task.own, weight[:, None], 0.0)  # (N, C)
     unlabelled = np.flatnonzero((codes == 0) & (weight > 0))
     rounds = rounds if len(unlabelled) else 0
-    given = training, X, known, weight, unlabelled
+    given = Training(training.estimator, training.fit_params), X, known, weight, unlabelled
+    joined = [Fold(np.union1d(fold.fit, unlabelled), fold.predict) for fold in folds]
     parallel = Parallel(n_jobs=training.n_jobs)
-    chains = parallel(delayed(_self_trained)(*given, fold, rounds) for fold in folds)
+    chains = parallel(delayed(_self_trained)(*given, fold, rounds) for fold in joined)
     schools = [Ensemble(tuple(chains), known.shape[1])]
     graph = row_graph(training.estimator, X, weight > 0) if rounds else None
     if graph is not None:
-        taught = parallel(delayed(_taught_by_neighbours)(*given, fold, graph) for fold in folds)
+        taught = parallel(delayed(_taught_by_neighbours)(*given, fold, graph) for fold in joined)
         schools.append(Ensemble(tuple(taught), known.shape[1]))
     found = np.array([out_of_fold(s, X, folds, len(codes), codes == 0) for s in schools])
     labelled = np.flatnonzero((codes > 0) & (weight > 0))
@@ -80,11 +81,9 @@ def _self_trained(
     fold: Fold,
     rounds: int,
 ) -> Ensemble:
-    """Classifiers of the rounds of a fold, over classes."""
-    alone = Training(training.estimator, training.fit_params)
-    everything = [Fold(np.union1d(fold.fit, unlabelled), fold.predict)]
+    """Classifiers of the rounds of a fold, which has all unlabelled rows, over classes."""
     candidates = _safe_indexing(X, unlabelled)
-    ensemble = fit_classes(alone, X, known, everything)
+    ensemble = fit_classes(training, X, known, [fold])
     models, shares = list(ensemble.models), None
     for _ in range(rounds):
         proba = ensemble.predict_proba(candidates)
@@ -93,7 +92,7 @@ def _self_trained(
         proba = with_shares(proba, weight[unlabelled], shares)
         trust = known.copy()
         trust[unlabelled] = surest_members(proba, weight[unlabelled])
-        ensemble = fit_classes(alone, X, trust, everything)
+        ensemble = fit_classes(training, X, trust, [fold])
         models.extend(ensemble.models)
     return Ensemble(tuple(models), known.shape[1])
 
@@ -108,13 +107,10 @@ def _taught_by_neighbours(
     graph: Any,
 ) -> Any:
     """Classifier of a fold, fitted on its labels and on what they make of unlabelled rows."""
-    labels = np.zeros_like(known)
-    labels[fold.fit] = known[fold.fit]
-    trust = labels.copy()
-    trust[unlabelled] = weight[unlabelled, None] * spread(graph, labels)[unlabelled]
-    alone = Training(training.estimator, training.fit_params)
-    everything = [Fold(np.union1d(fold.fit, unlabelled), fold.predict)]
-    return fit_classes(alone, X, trust, everything).models[0]
+    trust = np.zeros_like(known)
+    trust[fold.fit] = known[fold.fit]
+    trust[unlabelled] = weight[unlabelled, None] * spread(graph, trust)[unlabelled]
+    return fit_classes(training, X, trust, [fold]).models[0]
 
 
 def mixture_shares(likelihood: FloatArray, weight: FloatArray) -> FloatArray:
