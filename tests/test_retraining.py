@@ -8,17 +8,17 @@ from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
+from decoupling.class_calibration import best_calibration, calibrate_classes
 from decoupling.cross_fitting import Fold, Training, make_folds
-from decoupling.label_model import best_temperature, tempered
+from decoupling.label_model import tempered
 from decoupling.nested_folds import nest
 from decoupling.retraining import (
     fit_classes,
+    in_expected_shares,
     keep_most_probable,
     label_conditional,
     retrain,
-    softening,
     training_weights,
-    updated_transitions,
 )
 from decoupling.transitions import tasks
 from decoupling.transitions.tasks import Task
@@ -146,6 +146,25 @@ def test_a_starved_class_gets_labelled_rows_where_there_are_no_others():
     assert 25 < found[:, 1].sum() < 33  # 32 are expected
 
 
+def test_classes_train_in_the_shares_that_are_expected_of_them():
+    """Of "b" a third of the expected rows is trusted, of "a" all."""
+    trust = np.array([[1.0, 0.0]] * 30 + [[0.0, 1.0]] * 20 + [[0.0, 0.0]] * 40)
+    conditional = np.array([[1.0, 0.0]] * 30 + [[0.0, 1.0]] * 60)
+    found = in_expected_shares(trust, conditional, np.ones(90))
+    np.testing.assert_allclose(found.sum(axis=0) / found.sum(), [1 / 3, 2 / 3])
+    assert found.sum() == pytest.approx(trust.sum())
+    assert len(np.unique(found[:30, 0])) == len(np.unique(found[30:50, 1])) == 1
+
+
+def test_a_class_that_is_hardly_expected_keeps_the_few_rows_that_it_was_left_with():
+    trust = np.repeat([[1.0, 0.0], [0.0, 1.0]], [100, 10], axis=0)
+    conditional = np.tile([1.0, 1e-12], (110, 1))
+    found = in_expected_shares(trust, conditional, np.ones(110))
+    np.testing.assert_allclose(found.sum(axis=0) / found.sum(), [11 / 12, 1 / 12])
+    nothing = np.zeros((3, 2))
+    np.testing.assert_array_equal(in_expected_shares(nothing, nothing, np.ones(3)), nothing)
+
+
 def draw(task, seed=0, n_rows=80):
     """p(y|s,x) that is mostly sure, so that all rules apply, and labels of any kind."""
     rng = np.random.default_rng(seed)
@@ -244,90 +263,6 @@ def test_without_weights_a_row_is_of_its_most_probable_class_or_left_out():
     assert model.weight_ is None
 
 
-# How sure it may be
-
-
-@pytest.mark.parametrize(
-    ("right", "temperature"),
-    [(0.6, np.log(9) / np.log(1.5)), (0.75, np.log(9) / np.log(3)), (0.9, 1), (0.99, 1)],
-)
-def test_softening_in_closed_form(right, temperature):
-    """Rows of 9 to 1, of which a share is right; it never sharpens."""
-    proba = np.array([[0.9, 0.1], [0.9, 0.1]])
-    weight = 1e9 * np.array([right, 1 - right])  # so many that no prior matters
-    found = softening(CLEAN, proba, np.eye(2), np.array([0, 1]), weight)
-    assert found >= 1
-    assert found == pytest.approx(temperature, rel=1e-4)
-
-
-def test_softening_sees_classes_through_their_labels():
-    """With one label in five wrong, p(label 0) is .8 y + .2 (1 - y); at y = .9 this is .74."""
-    transitions = np.array([[0.8, 0.2], [0.2, 0.8]])
-    proba = np.array([[0.9, 0.1], [0.9, 0.1]])
-    codes = np.array([0, 1])
-    many = 1e9
-    assert softening(
-        CLEAN, proba, transitions, codes, many * np.array([0.74, 0.26])
-    ) == pytest.approx(1)
-    assert softening(CLEAN, proba, transitions, codes, many * np.array([0.8, 0.2])) == 1
-    found = softening(CLEAN, proba, transitions, codes, many * np.array([0.65, 0.35]))
-    assert found == pytest.approx(np.log(9) / np.log(3), rel=1e-4)  # y = .75
-
-
-def test_softening_leaves_transitions_that_are_known():
-    """Labels agree with p(y|x) in 6 of 10 rows: T is wrong or p(y|x) is too sure."""
-    proba = np.array([[0.99, 0.01], [0.99, 0.01]])
-    weight, codes = 1e9 * np.array([0.6, 0.4]), np.array([0, 1])
-    noisy, said = tasks.noisy(AB), np.array([[0.9, 0.1], [0.1, 0.9]])
-    held = softening(noisy, proba, said, codes, weight, learn_transitions=False)
-    expected = np.log(99) / np.log(0.625 / 0.375)  # .9 y + .1 (1 - y) = .6
-    assert held == pytest.approx(expected, rel=1e-4)
-    assert softening(noisy, proba, said, codes, weight) < held / 1.5
-
-
-def test_the_temperature_of_simulated_classes_is_recovered():
-    rng = np.random.default_rng(0)
-    transitions = np.array([[0.5, 0.4, 0.05, 0.05], [0.3, 0.1, 0.6, 0], [0.2, 0.1, 0, 0.7]])
-    proba = rng.dirichlet(np.ones(3), 6000)
-    codes = (rng.random((6000, 1)) > (proba @ transitions).cumsum(axis=1)).sum(axis=1)
-    found = softening(CLEAN, tempered(proba, 0.4), transitions, codes, np.ones(6000))
-    assert found == pytest.approx(2.5, rel=0.1)
-    assert softening(
-        CLEAN, tempered(proba, 2.0), transitions, codes, np.ones(6000)
-    ) == pytest.approx(1)
-
-
-def test_transitions_are_updated_as_the_task_has_it():
-    """Classes are known: T is the share of each label, and tied cells are equal."""
-    classes = np.repeat([0, 1], [60, 40])
-    codes = np.where(np.arange(100) % 5 == 0, 1 - classes, classes)
-    proba = np.eye(2)[classes]
-    start = np.array([[0.6, 0.4], [0.4, 0.6]])
-    codes[:3] = 1  # three more wrong ones in the first class
-    by_class = tasks.class_conditional_noise(AB)
-    found = updated_transitions(by_class, proba, start, codes, np.ones(100))
-    wrong = np.mean(codes[:60] == 1)
-    np.testing.assert_allclose(found, [[1 - wrong, wrong], [0.2, 0.8]], atol=1e-3)
-    tied = updated_transitions(tasks.noisy(AB), proba, start, codes, np.ones(100))
-    assert tied[0, 1] == pytest.approx(tied[1, 0])
-    assert tied[0, 1] == pytest.approx((wrong + 0.2) / 2, abs=1e-3)
-
-
-def test_an_update_of_transitions_makes_the_labels_more_likely():
-    rng = np.random.default_rng(0)
-    proba = rng.dirichlet([0.3, 0.3], 400)
-    truth = np.array([[0.7, 0.3], [0.3, 0.7]])
-    codes = (rng.random(400) > (proba @ truth)[:, 0]).astype(int)
-    start = np.array([[0.95, 0.05], [0.05, 0.95]])
-    found = updated_transitions(tasks.noisy(AB), proba, start, codes, np.ones(400))
-
-    def likely(T):
-        return np.log((proba @ T)[np.arange(400), codes]).sum()
-
-    assert likely(found) > likely(start) + 10
-    assert abs(found[0, 1] - 0.3) < abs(start[0, 1] - 0.3) / 2
-
-
 # The rounds
 
 
@@ -375,6 +310,9 @@ def a_round(X, codes, folds, task, views, transitions, with_unlabelled):
         trust[rows] = training_weights(
             task, conditional, codes[rows], ones, with_unlabelled=with_unlabelled
         )
+        kept = trust.sum(axis=0)
+        trust *= np.maximum(conditional.sum(axis=0), np.minimum(kept, 10)) / kept
+        trust *= kept.sum() / trust.sum()
         model = bayes(X, trust, rows)
         held[fold.predict] = model.predict_proba(X[fold.predict])
         some = some + model.predict_proba(X[:5]) / len(folds)
@@ -411,12 +349,12 @@ def test_rounds_by_hand(task, rounds, alone):
     start = tempered(np.eye(2)[classes] + 0.2, 1.0)
     found, folds = run(X, codes, start, rounds, task=task, transitions=transitions, n_folds=4)
     views, train, test, votes, likely = [start] * 4, [], [], np.zeros_like(start), []
-    ones, expected = np.ones(len(codes)), 1.0
+    ones = np.ones(len(codes))
     for number in range(rounds):
-        held, views, some = a_round(X, codes, folds, task, views, transitions, number >= alone)
-        if task is not PU:
-            transitions = updated_transitions(task, held, transitions, codes, ones)
-        likely.append(np.log((held @ transitions)[np.arange(len(codes)), codes]))
+        held, within, some = a_round(X, codes, folds, task, views, transitions, number >= alone)
+        resized = calibrate_classes(task, held, transitions, codes, ones, soften=False)
+        transitions = resized.transitions
+        likely.append(np.log((resized.apply(held) @ transitions)[np.arange(len(codes)), codes]))
         if number >= alone:
             train.append(held)
             test.append(some)
@@ -425,18 +363,22 @@ def test_rounds_by_hand(task, rounds, alone):
         if change.mean() < -np.std(change) / np.sqrt(len(codes)):
             break
         if number >= alone and number + 1 < rounds:
-            votes += sum(views)
+            votes += sum(within)
+        views = []
+        for proba, fold in zip(within, folds, strict=True):  # by the labels of its own rows
+            logs = np.log(np.maximum(proba, 1e-9))  # nothing is impossible
+            emits = transitions[:, codes].T[fold.fit]
+            _, offsets = best_calibration(
+                logs[fold.fit], emits, np.ones(len(fold.fit)), soften=False
+            )
+            views.append(tempered(proba, 1.0, offsets))
     train, test = np.mean(train, axis=0), np.mean(test, axis=0)
-    for _ in range(3):  # T and temperature in turn, T only where labels may be wrong
-        if task is not PU:
-            soft = tempered(train, expected)
-            transitions = updated_transitions(task, soft, transitions, codes, ones)
-        logs = np.log(np.maximum(train, 1e-9))  # nothing is impossible
-        expected = best_temperature(logs, transitions[:, codes].T, ones, coldest=1.0)
-    assert found.temperature == pytest.approx(expected, rel=1e-9)
+    last = calibrate_classes(task, train, transitions, codes, ones)
+    assert found.temperature == pytest.approx(last.temperature, rel=1e-9)
+    np.testing.assert_allclose(found.offsets, last.offsets, atol=1e-9)
     votes /= votes.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(found.class_proba, tempered(votes, found.temperature), atol=1e-6)
-    np.testing.assert_allclose(found.predict(X[:5]), tempered(test, found.temperature), atol=1e-6)
+    np.testing.assert_allclose(found.class_proba, last.apply(votes), atol=1e-6)
+    np.testing.assert_allclose(found.predict(X[:5]), last.apply(test), atol=1e-6)
 
 
 @pytest.mark.parametrize("task", [SEMI, PU])
@@ -483,11 +425,30 @@ def test_rounds_end_when_held_out_labels_become_less_likely(good, rounds):
     """Three folds have three fits of their own in a round, and six within them."""
     X, classes, codes = noisy_rows()
     start = tempered(np.eye(2)[classes] + 0.2, 1.0)
-    codes = np.minimum(codes, 1)
+    codes = np.minimum(codes, classes)
     Tiring.fits = list(range(good))
-    transitions = np.array([[0.9, 0.1], [0.4, 0.6]])
+    transitions = np.array([[1.0, 0.0], [0.3, 0.7]])
     found, _ = run(X, codes, start, 4, estimator=Tiring(), task=PU, transitions=transitions)
     assert len(found.ensemble.models) == 3 * rounds
+
+
+def test_rates_of_labelling_and_sizes_of_classes_are_not_lost_from_round_to_round():
+    """A fifth of two of three classes is labelled, some of it wrongly.
+
+    The classes overlap, and what the first answer makes of them is too few of the labelled ones.
+    """
+    rng = np.random.default_rng(0)
+    classes = rng.integers(0, 3, 1500)
+    X = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]])[classes] + rng.standard_normal((1500, 2))
+    task = tasks.multi_positive_unlabelled(AB, noise=True)
+    transitions = np.array([[1.0, 0, 0], [0.8, 0.17, 0.03], [0.8, 0.03, 0.17]])
+    codes = (rng.random((1500, 1)) > transitions[classes].cumsum(axis=1)).sum(axis=1)
+    density = np.exp(-0.5 * ((X[:, None] - [[0, 0], [2, 0], [0, 2]]) ** 2).sum(axis=2))
+    start = density * [4.0, 1.0, 1.0]
+    start /= start.sum(axis=1, keepdims=True)
+    assert start[:, 0].mean() > 0.5
+    found, _ = run(X, codes, start, 5, task=task, transitions=transitions)
+    np.testing.assert_allclose(found.class_proba.mean(axis=0), 1 / 3, atol=0.07)
 
 
 # Where labels may be wrong

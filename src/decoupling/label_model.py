@@ -155,9 +155,11 @@ def log_proba(proba: FloatArray) -> FloatArray:
     return np.asarray(np.log(np.maximum(proba, _LEAST)))
 
 
-def tempered(proba: FloatArray, temperature: float) -> FloatArray:
-    """Rows proportional to proba ** (1 / temperature), (N, K)."""
-    return np.asarray(softmax(log_proba(proba) / temperature, axis=1))
+def tempered(
+    proba: FloatArray, temperature: float, offsets: FloatArray | float = 0.0
+) -> FloatArray:
+    """Rows proportional to proba ** (1 / temperature) * exp(offsets), (N, K)."""
+    return np.asarray(softmax(log_proba(proba) / temperature + offsets, axis=1))
 
 
 def fit_calibration(

@@ -17,11 +17,12 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from decoupling._typing import FloatArray, IntArray
 from decoupling._validation import warn_user
+from decoupling.class_calibration import best_calibration, calibrate_classes
 from decoupling.cross_fitting import Ensemble, Fold, Training, out_of_fold
 from decoupling.inference.posterior import label_conditional
-from decoupling.label_model import best_temperature, log_proba, tempered
+from decoupling.label_model import log_proba, tempered
 from decoupling.nested_folds import NestedFold
-from decoupling.transitions.tasks import Task, project
+from decoupling.transitions.tasks import Task
 
 # Unlabelled rows take part if the probability of a class is at least this; a little more where some
 # class has no label of its own and learns from unlabelled rows alone.
@@ -34,11 +35,6 @@ MEMBERS: Final = 0.8
 _FEWEST: Final = 10.0
 # Copies of a row with less than this share of its weight are not worth their time.
 _NEGLIGIBLE: Final = 0.01
-# Temperature and T are found in turn so often, with so many steps of EM each time.
-_TURNS: Final = 3
-_STEPS: Final = 5
-# A label that a class may get is never impossible: so many rows have it.
-_POSSIBLE: Final = 1e-3
 # Warn when fewer of the labelled rows are kept.
 _KEPT: Final = 0.6
 
@@ -54,16 +50,21 @@ class Retrained:
     temperature : float
         Softens their mean, 1 or more.
     class_proba : array (N, C)
-        p(y|x) of the training rows, softened: of the classifiers that were not fitted on a row.
+        p(y|x) of the training rows, so calibrated: of the classifiers that were not fitted on a
+        row.
+    offsets : array (C,), optional
+        Added to the logarithms of what they say, so that classes are as large as labels have them.
     """
 
     ensemble: Ensemble
     temperature: float
     class_proba: FloatArray
+    offsets: FloatArray | None = None
 
     def predict(self, X: Any) -> FloatArray:
         """p(y|x) of new rows, (N, C)."""
-        return tempered(self.ensemble.predict_proba(X), self.temperature)
+        offsets = 0.0 if self.offsets is None else self.offsets
+        return tempered(self.ensemble.predict_proba(X), self.temperature, offsets)
 
 
 def retrain(
@@ -86,9 +87,10 @@ def retrain(
     labels of the rows that it predicts have no part in the choice, and errors of the choice are not
     the same in all folds, whose mean is then the better. Where labels may be wrong, the T by which
     rows are chosen follows what is so held out, since one in which confusions of the first
-    classifier look like the labeller's leaves out too many; the T that was inferred stays. The
-    rounds end early when they have made labels so held out less likely, by more than a standard
-    error.
+    classifier look like the labeller's leaves out too many; the T that was inferred stays. How
+    large a round makes the classes is corrected by labels so held out before rows are chosen again:
+    a class that has lost some of its rows would else lose more. The rounds end early when they have
+    made these labels less likely, by more than a standard error.
 
     Where labels may be wrong and some rows have none, the first half of the rounds is on labelled
     rows alone, since the first p(y|x) has learnt the wrong labels and would spread them; the answer
@@ -134,15 +136,20 @@ def retrain(
                 known,
                 rows=fold.fit,
                 with_unlabelled=number >= alone,
+                in_proportion=training.takes_weights,
             )
             for view, fold in zip(views, outer, strict=True)
         ]
         fitted = _fit_each(training, X, trusts, [(fold,) for fold in outer])
         ensemble = Ensemble(tuple(one.models[0] for one in fitted), n_classes)
         held_out = out_of_fold(ensemble, X, outer, n_rows)
-        if learn_transitions and not task.clean:
-            transitions = updated_transitions(task, held_out, transitions, codes, weight)
-        before, likely = likely, log_proba((held_out * transitions[:, codes].T).sum(axis=1))
+        resized = calibrate_classes(
+            task, held_out, transitions, codes, weight,
+            learn_transitions=learn_transitions, soften=False,
+        )  # fmt: skip
+        transitions = resized.transitions
+        before = likely
+        likely = log_proba((resized.apply(held_out) * transitions[:, codes].T).sum(axis=1))
         if number >= alone:
             models.extend(ensemble.models)
             total += held_out
@@ -151,20 +158,24 @@ def retrain(
         if worse or number + 1 == rounds:
             break
         within = _fit_each(training, X, trusts, [view.inner for view in nested])
-        views = [
+        found = [
             _held_out_within(inner, X, view, n_rows)
             for inner, view in zip(within, nested, strict=True)
         ]
+        views = [
+            _resized(proba, fold.fit, transitions, codes, weight)
+            for proba, fold in zip(found, outer, strict=True)
+        ]
         if number >= alone:
-            votes += sum(views)
+            votes += sum(found)
     _warn_if_few_kept(task, trusts, outer, codes, weight)
     mean = total / total.sum(axis=1, keepdims=True)
-    temperature = softening(
+    last = calibrate_classes(
         task, mean, transitions, codes, weight, learn_transitions=learn_transitions
     )
     everyone = votes / votes.sum(axis=1, keepdims=True)
     ensemble = Ensemble(tuple(models), n_classes)
-    return Retrained(ensemble, temperature, tempered(everyone, temperature))
+    return Retrained(ensemble, last.temperature, last.apply(everyone), last.offsets)
 
 
 def _trust(
@@ -177,6 +188,7 @@ def _trust(
     *,
     rows: IntArray,
     with_unlabelled: bool,
+    in_proportion: bool,
 ) -> FloatArray:
     """How much the rows that a fold may see count as members of each class; 0 elsewhere, (N, C)."""
     trust = np.zeros_like(class_proba)
@@ -184,6 +196,8 @@ def _trust(
     trust[rows] = training_weights(
         task, conditional, codes[rows], weight[rows], with_unlabelled=with_unlabelled
     )
+    if in_proportion:
+        trust[rows] = in_expected_shares(trust[rows], conditional, weight[rows])
     certain = rows[known[rows] >= 0]
     trust[certain] = 0.0
     trust[certain, known[certain]] = weight[certain]
@@ -212,60 +226,25 @@ def _held_out_within(ensemble: Ensemble, X: Any, view: NestedFold, n_rows: int) 
     return out
 
 
+def _resized(
+    class_proba: FloatArray,
+    rows: IntArray,
+    transitions: FloatArray,
+    codes: IntArray,
+    weight: FloatArray,
+) -> FloatArray:
+    """p(y|x) with classes as large as the labels of some rows have them, (N, C)."""
+    emits = transitions[:, codes[rows]].T
+    _, offsets = best_calibration(log_proba(class_proba[rows]), emits, weight[rows], soften=False)
+    return tempered(class_proba, 1.0, offsets)
+
+
 def _less_likely(before: FloatArray, after: FloatArray, weight: FloatArray) -> bool:
     """Whether the mean has fallen by more than its standard error."""
     change = after - before
     mean = np.average(change, weights=weight)
     variance = np.average((change - mean) ** 2, weights=weight)
     return bool(mean < -np.sqrt(variance / weight.sum()))
-
-
-def softening(
-    task: Task,
-    class_proba: FloatArray,
-    transitions: FloatArray,
-    codes: IntArray,
-    weight: FloatArray,
-    *,
-    learn_transitions: bool = True,
-) -> float:
-    """Most probable temperature of 1 or more of p(y|x), given the labels.
-
-    Training on its own answers makes a classifier too sure; it is never made surer than it is.
-    Where labels may be wrong T is found with it, in turn, unless it is known: one that has too many
-    of them wrong would find p(y|x) unsure enough, whatever it is.
-    """
-    logs, temperature = log_proba(class_proba), 1.0
-    follows = learn_transitions and not task.clean
-    for _ in range(_TURNS if follows else 1):
-        if follows:
-            soft = tempered(class_proba, temperature)
-            transitions = updated_transitions(task, soft, transitions, codes, weight)
-        emits = transitions[:, codes].T  # (N, C): p(given label | class)
-        temperature = best_temperature(logs, emits, weight, coldest=1.0)
-    return temperature
-
-
-def updated_transitions(
-    task: Task,
-    class_proba: FloatArray,
-    transitions: FloatArray,
-    codes: IntArray,
-    weight: FloatArray,
-) -> FloatArray:
-    r"""T with which the labels are more likely given p(y|x): a few steps of EM, (C, S).
-
-    .. math:: T_{cs} \leftarrow \sum_{i: s_i = s} w_i\, p(y_i = c | s_i, x_i)
-
-    as the task has it. For labels that may be wrong: where none is, T is the rate of labelling, and
-    that cannot be told from p(y|x).
-    """
-    seen = np.eye(transitions.shape[1])[codes] * weight[:, None]  # (N, S)
-    for _ in range(_STEPS):
-        conditional = label_conditional(class_proba, transitions, codes)
-        counts = conditional.T @ seen
-        transitions = project(task, np.where(task.mask, np.maximum(counts, _POSSIBLE), 0.0))
-    return transitions
 
 
 def training_weights(
@@ -306,6 +285,22 @@ def keep_most_probable(proba: FloatArray, weight: FloatArray, amount: float) -> 
     kept = np.empty_like(weight)
     kept[order] = np.clip(amount - before, 0.0, weight[order])
     return kept
+
+
+def in_expected_shares(
+    trust: FloatArray, conditional: FloatArray, weight: FloatArray
+) -> FloatArray:
+    """Weights scaled class by class: classes train in the shares that they are expected to have.
+
+    Of some classes more rows can be trusted than of others, and a classifier learns how large
+    classes are, too. The sum of all weights stays; a class that was left with a few rows keeps
+    those few.
+    """
+    kept = trust.sum(axis=0)  # (C,)
+    expected = np.maximum(conditional.T @ weight, np.minimum(kept, _FEWEST))
+    scale = np.divide(expected, kept, out=np.zeros_like(kept), where=kept > 0)
+    total = float(scale @ kept)
+    return trust * (scale * kept.sum() / total) if total > 0 else trust
 
 
 def _rescued(
@@ -350,7 +345,7 @@ def _warn_if_few_kept(
     if not (task.own >= 0).any():
         return  # complementary labels name no class: there is nothing to keep
     labelled = codes >= int(task.has_unlabelled)
-    kept = sum(float(trust[labelled].sum()) for trust in trusts)
+    kept = sum(float(weight[labelled & trust.any(axis=1)].sum()) for trust in trusts)
     share = kept / sum(float(weight[fold.fit] @ labelled[fold.fit]) for fold in folds)
     if share < _KEPT:
         warn_user(

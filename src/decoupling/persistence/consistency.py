@@ -139,6 +139,8 @@ def _of_classifier(model: DecouplingClassifier) -> Expected:
         yield transitions, (n_classes, n_labels)
     yield model.class_proba_, (n_rows, n_classes)
     yield model.label_conditional_proba_, (n_rows, n_classes)
+    if model.retrained_ is not None and model.retrained_.offsets is not None:
+        yield model.retrained_.offsets, (n_classes,)
 
 
 def _check_classifier(model: DecouplingClassifier) -> None:
@@ -165,6 +167,8 @@ def _check_classifier(model: DecouplingClassifier) -> None:
         _check_ensemble(model.retrained_.ensemble, n_classes)
         _check_above_0(model.retrained_.temperature)
         _check_distributions(model.retrained_.class_proba)
+        if model.retrained_.offsets is not None:
+            _check_finite(model.retrained_.offsets)
 
 
 def _check_label_model(model: LabelModel, n_rows: int) -> None:

@@ -1,0 +1,258 @@
+r"""p(y|x) that agrees with the labels: how sure it may be, and how large its classes are.
+
+A classifier that is trained on classes which were inferred is too sure, and finds more of one class
+and less of another than there are. Its answers are mended by what is always there, labels that it
+has not seen: one temperature, one offset per class, and T where it is not known, with which these
+are most likely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import softmax
+
+from decoupling._typing import BoolArray, FloatArray, IntArray
+from decoupling.inference.posterior import label_conditional
+from decoupling.label_model import log_proba, tempered
+from decoupling.transitions.tasks import Task, project
+
+# T and the rest are found in turn so often, with so many steps of EM for T each time.
+_TURNS: Final = 3
+_STEPS: Final = 5
+# A label that a class may get is never impossible: so many rows have it.
+_POSSIBLE: Final = 1e-3
+# The logarithm of the temperature and the offsets are believed to be 0, give or take so much.
+_SPREAD: Final = 0.5
+_HOTTEST: Final = 20.0
+# What is impossible to the last digit has no logarithm.
+_LEAST: Final = 1e-9
+# The slope at the minimum, per row, and steps of Newton from there.
+_FLAT: Final = 1e-6
+_POLISHES: Final = 2
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCalibration:
+    """What makes p(y|x) agree with the labels.
+
+    Attributes
+    ----------
+    temperature : float
+        t, 1 or more: softens.
+    offsets : array (C,)
+        b, added to the logarithms.
+    transitions : array (C, S)
+        T that goes with it.
+    """
+
+    temperature: float
+    offsets: FloatArray
+    transitions: FloatArray
+
+    def apply(self, class_proba: FloatArray) -> FloatArray:
+        """Calibrated p(y|x), (N, C)."""
+        return tempered(class_proba, self.temperature, self.offsets)
+
+
+def calibrate_classes(
+    task: Task,
+    class_proba: FloatArray,
+    transitions: FloatArray,
+    codes: IntArray,
+    weight: FloatArray,
+    *,
+    learn_transitions: bool = True,
+    soften: bool = True,
+) -> ClassCalibration:
+    """Temperature and offsets of p(y|x) given labels that it has not seen.
+
+    Where labels may be wrong T is found with them, in turn, unless it is known: one that has too
+    many of them wrong would find p(y|x) unsure enough, whatever it is.
+
+    Parameters
+    ----------
+    task : Task
+        Says which labels are whose.
+    class_proba : array (N, C)
+        p(y|x), held out from the labels.
+    transitions : array (C, S)
+        T to begin with.
+    codes, weight
+        Columns of the labels, and weights of the rows.
+    learn_transitions : bool
+        Whether T follows, where labels may be wrong.
+    soften : bool
+        Whether there is a temperature; offsets alone if not.
+    """
+    follows = learn_transitions and not task.clean
+    logs = log_proba(class_proba)
+    found = ClassCalibration(1.0, np.zeros(class_proba.shape[1]), transitions)
+    for _ in range(_TURNS):
+        if follows:
+            found = _with_updated_transitions(task, found, class_proba, codes, weight)
+        emits = found.transitions[:, codes].T  # (N, C): p(given label | class)
+        best = best_calibration(logs, emits, weight, soften=soften)
+        found = ClassCalibration(*best, found.transitions)
+        if not follows:
+            return found
+    return _with_updated_transitions(task, found, class_proba, codes, weight)
+
+
+def _with_updated_transitions(
+    task: Task,
+    found: ClassCalibration,
+    class_proba: FloatArray,
+    codes: IntArray,
+    weight: FloatArray,
+) -> ClassCalibration:
+    now = found.apply(class_proba)
+    transitions = updated_transitions(task, now, found.transitions, codes, weight)
+    return replace(found, transitions=transitions)
+
+
+def updated_transitions(
+    task: Task,
+    class_proba: FloatArray,
+    transitions: FloatArray,
+    codes: IntArray,
+    weight: FloatArray,
+) -> FloatArray:
+    r"""T with which the labels are more likely given p(y|x): a few steps of EM, (C, S).
+
+    .. math:: T_{cs} \leftarrow \sum_{i: s_i = s} w_i\, p(y_i = c | s_i, x_i)
+
+    as the task has it, among the labels that a class gets; p(unlabelled | class) stays. It cannot
+    be told from p(y|x): a class that has lost its unlabelled rows would seem to be labelled more
+    often, and lose more.
+    """
+    first = int(task.has_unlabelled)
+    seen = np.eye(transitions.shape[1])[codes] * weight[:, None]  # (N, S)
+    labelled = transitions[:, first:].sum(axis=1, keepdims=True)
+    for _ in range(_STEPS):
+        conditional = label_conditional(class_proba, transitions, codes)
+        counts = conditional.T @ seen
+        found = project(task, np.where(task.mask, np.maximum(counts, _POSSIBLE), 0.0))
+        total = found[:, first:].sum(axis=1, keepdims=True)
+        share = np.divide(labelled, total, out=np.zeros_like(total), where=total > 0)
+        transitions = np.hstack([transitions[:, :first], share * found[:, first:]])
+    return transitions
+
+
+def best_calibration(
+    logs: FloatArray, emits: FloatArray, weight: FloatArray, *, soften: bool = True
+) -> tuple[float, FloatArray]:
+    r"""Most probable temperature t of 1 or more, and offsets b, given what was seen.
+
+    .. math::
+
+        \max_{t, b} \sum_i w_i \ln \sum_c q_{ic} e_{ic}
+        - \frac{\ln^2 t + \sum_c b_c^2}{2 \sigma^2}, \qquad
+        q_{ic} \propto p_{ic}^{1/t} e^{b_c},
+
+    with :math:`\sigma = 0.5`, so that a few rows leave probabilities as they are. It never
+    sharpens: training on its own answers makes a classifier too sure, not too unsure.
+
+    Parameters
+    ----------
+    logs : array (N, C)
+        Logarithms of p, up to a constant per row.
+    emits : array (N, C)
+        How likely each class makes what was seen of the row, e.
+    weight : array (N,)
+        Weights of the rows.
+    soften : bool
+        If False t is 1.
+
+    Examples
+    --------
+    Of rows that are called even seven in ten are of the first class:
+
+    >>> temperature, offsets = best_calibration(
+    ...     np.zeros((2, 2)), np.eye(2), np.array([700.0, 300.0])
+    ... )
+    >>> softmax(offsets).round(2)
+    array([0.7, 0.3])
+    """
+    emits = np.maximum(emits, _LEAST)
+    n_classes = logs.shape[1]
+
+    def rows(point: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        cooled = logs * np.exp(-point[0])
+        q = softmax(cooled + point[1:], axis=1)
+        joint = q * emits
+        seen = joint.sum(axis=1)
+        return cooled, q, joint / seen[:, None], seen
+
+    def loss(point: FloatArray) -> tuple[float, FloatArray]:
+        """Of ln t and b, and its gradient."""
+        cooled, q, after, seen = rows(point)
+        pull = weight[:, None] * (after - q)  # (N, C)
+        gradient = np.append((pull * cooled).sum(), -pull.sum(axis=0)) + point / _SPREAD**2
+        value = 0.5 * float(point @ point) / _SPREAD**2 - float(weight @ np.log(seen))
+        return value, gradient
+
+    def curvature(point: FloatArray) -> FloatArray:
+        cooled, q, after, _ = rows(point)
+        pull = weight[:, None] * (after - q)
+        by_heat_after, by_heat = (after * cooled).sum(axis=1), (q * cooled).sum(axis=1)
+        out = np.empty((n_classes + 1, n_classes + 1))
+        out[0, 0] = -((pull * cooled**2).sum() + (pull * cooled).sum()) + weight @ (
+            by_heat_after**2 - by_heat**2
+        )
+        out[0, 1:] = out[1:, 0] = (pull * cooled).sum(axis=0) - (
+            (weight * by_heat_after) @ after - (weight * by_heat) @ q
+        )
+        out[1:, 1:] = (after.T @ (weight[:, None] * after) - q.T @ (weight[:, None] * q)) - np.diag(
+            pull.sum(axis=0)
+        )
+        return out + np.eye(n_classes + 1) / _SPREAD**2
+
+    start, free = np.zeros(n_classes + 1), np.full(n_classes + 1, True)
+    free[0] = soften
+    tolerance = _FLAT * (1.0 + float(weight.sum()))
+    point = _minimum(loss, curvature, start, free, tolerance)
+    if not 0.0 <= point[0] <= np.log(_HOTTEST):
+        start[0], free[0] = np.clip(point[0], 0.0, np.log(_HOTTEST)), False
+        point = _minimum(loss, curvature, start, free, tolerance)
+    # Their mean is 0 but for rounding, by the prior alone.
+    return float(np.exp(point[0])), point[1:] - point[1:].mean()
+
+
+def _minimum(
+    loss: Callable[[FloatArray], tuple[float, FloatArray]],
+    curvature: Callable[[FloatArray], FloatArray],
+    start: FloatArray,
+    free: BoolArray,
+    tolerance: float,
+) -> FloatArray:
+    """Where the loss is least, moving from the start in the directions that are free."""
+
+    def whole(part: FloatArray) -> FloatArray:
+        point = start.copy()
+        point[free] = part
+        return point
+
+    def free_loss(part: FloatArray) -> tuple[float, FloatArray]:
+        value, gradient = loss(whole(part))
+        return value, gradient[free]
+
+    def free_curvature(part: FloatArray) -> FloatArray:
+        return curvature(whole(part))[np.ix_(free, free)]
+
+    part = minimize(
+        free_loss,
+        start[free],
+        jac=True,
+        hess=free_curvature,
+        method="trust-exact",
+        options={"gtol": tolerance},
+    ).x
+    # It ends within the tolerance, and where exactly depends on the order of the rows.
+    for _ in range(_POLISHES):
+        part = part - np.linalg.solve(free_curvature(part), free_loss(part)[1])
+    return whole(part)

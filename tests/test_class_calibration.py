@@ -1,0 +1,223 @@
+"""p(y|x) that agrees with the labels: temperature, offsets and T, by closed forms and by search."""
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime, minimize
+from scipy.special import softmax
+
+from decoupling.class_calibration import (
+    best_calibration,
+    calibrate_classes,
+    updated_transitions,
+)
+from decoupling.label_model import tempered
+from decoupling.transitions import tasks
+
+AB = ("a", "b")
+CLEAN = tasks.semi_supervised(AB)  # where T is held
+# Each class is called by 9 to 1, and either label is seen.
+CALLED = np.array([[0.9, 0.1], [0.9, 0.1], [0.1, 0.9], [0.1, 0.9]])
+SEEN = np.array([0, 1, 1, 0])
+
+
+def called(right, called_first=0.5):
+    """Weights of the rows above: so many that no prior matters, a share of them called rightly."""
+    first = called_first * np.array([right, 1 - right])
+    return 1e9 * np.concatenate([first, (1 - called_first) * np.array([right, 1 - right])])
+
+
+def objective(point, logs, emits, weight):
+    """As the docstring has it, of ln t and b; in plain numbers."""
+    total = -(point**2).sum() / (2 * 0.5**2)
+    for row, emit, w in zip(logs, emits, weight, strict=True):
+        q = np.exp(row / np.exp(point[0]) + point[1:])
+        total += w * np.log((q / q.sum() * emit).sum())
+    return total
+
+
+def problem(n_classes, seed=0, n_rows=60):
+    rng = np.random.default_rng(seed)
+    logs = np.log(rng.dirichlet(np.full(n_classes, 0.5), n_rows).clip(1e-9))
+    emits = rng.uniform(0.01, 1.0, (n_rows, n_classes))
+    return logs, emits, rng.uniform(0.5, 2.0, n_rows)
+
+
+# How sure, and how large
+
+
+@pytest.mark.parametrize("soften", [True, False])
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_the_best_calibration_is_that_of_a_search(n_classes, soften):
+    logs, emits, weight = problem(n_classes)
+    temperature, offsets = best_calibration(logs, emits, weight, soften=soften)
+    found = np.append(np.log(temperature), offsets)
+
+    def loss(point):
+        return -objective(point, logs, emits, weight)
+
+    hottest = None if soften else 0.0
+    bounds = [(0.0, hottest), *[(None, None)] * n_classes]
+    best = minimize(loss, np.zeros(n_classes + 1), bounds=bounds, method="L-BFGS-B")
+    np.testing.assert_allclose(found, best.x, atol=1e-3)
+    assert loss(found) <= best.fun + 1e-9
+    slope = approx_fprime(found, loss, 1e-6)
+    free = slice(int(temperature == 1), None)
+    np.testing.assert_allclose(slope[free], 0, atol=1e-4)
+    assert temperature >= 1
+    if soften:
+        assert slope[0] > -1e-4  # if 1, then since it would sharpen
+
+
+@pytest.mark.parametrize(
+    ("right", "temperature"),
+    [(0.6, np.log(9) / np.log(1.5)), (0.75, np.log(9) / np.log(3)), (0.9, 1), (0.99, 1)],
+)
+def test_the_temperature_in_closed_form(right, temperature):
+    """Rows of 9 to 1, of which a share is right; it never sharpens."""
+    found = calibrate_classes(CLEAN, CALLED, np.eye(2), SEEN, called(right))
+    assert found.temperature >= 1
+    assert found.temperature == pytest.approx(temperature, rel=1e-4)
+    np.testing.assert_allclose(found.offsets, 0, atol=1e-9)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.8])
+def test_offsets_in_closed_form(share):
+    """Rows of which nothing is known but how many are of each class."""
+    proba, codes = np.full((2, 2), 0.5), np.array([0, 1])
+    found = calibrate_classes(CLEAN, proba, np.eye(2), codes, 1e9 * np.array([share, 1 - share]))
+    np.testing.assert_allclose(found.apply(proba), [[share, 1 - share]] * 2, rtol=1e-6)
+    np.testing.assert_allclose(found.offsets.sum(), 0, atol=1e-6)
+
+
+def test_they_see_classes_through_their_labels():
+    """With one label in five wrong, p(label 0) is .8 y + .2 (1 - y); at y = .9 this is .74."""
+    transitions = np.array([[0.8, 0.2], [0.2, 0.8]])
+
+    def found(right):
+        return calibrate_classes(CLEAN, CALLED, transitions, SEEN, called(right)).temperature
+
+    assert found(0.74) == pytest.approx(1)
+    assert found(0.8) == 1
+    assert found(0.65) == pytest.approx(np.log(9) / np.log(3), rel=1e-4)  # y = .75
+
+
+def test_classes_are_as_large_as_the_rate_of_labelling_has_them():
+    """A tenth of the rows is labelled, and a quarter of "yes" is: two fifths of all are "yes"."""
+    task = tasks.positive_unlabelled("yes", "no")
+    rng = np.random.default_rng(0)
+    truth = rng.beta(0.5, 0.75, 20_000)
+    truth *= 0.4 / truth.mean()
+    truth = truth.clip(1e-3, 1 - 1e-3)
+    codes = (rng.random(20_000) < 0.25 * truth).astype(int)
+    proba = tempered(np.column_stack([1 - truth, truth]), 1.0, np.array([1.0, -1.0]))
+    assert proba[:, 1].mean() < 0.3
+    transitions = np.array([[1.0, 0.0], [0.75, 0.25]])
+    found = calibrate_classes(task, proba, transitions, codes, np.ones(20_000), soften=False)
+    assert found.apply(proba)[:, 1].mean() == pytest.approx(truth.mean(), abs=0.02)
+    assert found.temperature == 1
+
+
+def test_transitions_that_are_known_are_left():
+    """Labels agree with p(y|x) in 6 of 10 rows: T is wrong or p(y|x) is too sure."""
+    proba, noisy = np.abs(CALLED - 0.09), tasks.noisy(AB)
+    said = np.array([[0.9, 0.1], [0.1, 0.9]])
+    held = calibrate_classes(noisy, proba, said, SEEN, called(0.6), learn_transitions=False)
+    odds = np.log(proba.max() / proba.min())
+    assert held.temperature == pytest.approx(odds / np.log(0.625 / 0.375), rel=1e-4)
+    np.testing.assert_array_equal(held.transitions, said)
+    learnt = calibrate_classes(noisy, proba, said, SEEN, called(0.6))
+    assert learnt.temperature < held.temperature / 1.5
+    assert learnt.transitions[0, 1] > 0.2
+
+
+def test_the_calibration_of_simulated_classes_is_recovered():
+    rng = np.random.default_rng(0)
+    transitions = np.array([[0.5, 0.4, 0.05, 0.05], [0.3, 0.1, 0.6, 0], [0.2, 0.1, 0, 0.7]])
+    task = tasks.semi_supervised(("a", "b", "c"))
+    proba = rng.dirichlet(np.ones(3), 6000)
+    codes = (rng.random((6000, 1)) > (proba @ transitions).cumsum(axis=1)).sum(axis=1)
+    offsets = np.array([0.8, 0.0, -0.8])
+    for sharpened, expected in ((0.4, 2.5), (2.0, 1.0)):
+        distorted = tempered(proba, sharpened, -offsets * expected / 2.5)
+        found = calibrate_classes(task, distorted, transitions, codes, np.ones(6000))
+        assert found.temperature == pytest.approx(expected, rel=0.1)
+        if sharpened < 1:
+            np.testing.assert_allclose(found.offsets, offsets / 2.5, atol=0.12)
+
+
+def test_a_few_rows_leave_probabilities_as_they_are():
+    found = best_calibration(np.log(CALLED[:2]), np.eye(2)[[1, 1]], np.ones(2))
+    assert found[0] < 2
+    assert np.abs(found[1]).max() < 0.5
+
+
+def test_neither_the_order_of_rows_nor_copies_of_them_matter():
+    logs, emits, _ = problem(3)
+    weight = np.random.default_rng(1).integers(0, 4, len(logs))
+    one = best_calibration(logs, emits, weight.astype(float))
+    copies = np.random.default_rng(2).permutation(np.repeat(np.arange(len(logs)), weight))
+    other = best_calibration(logs[copies], emits[copies], np.ones(len(copies)))
+    assert one[0] == pytest.approx(other[0], rel=1e-12)
+    np.testing.assert_allclose(one[1], other[1], atol=1e-12)
+
+
+def test_impossible_classes_and_labels_have_no_nan():
+    proba = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    found = calibrate_classes(CLEAN, proba, np.eye(2), np.array([1, 0, 0]), np.ones(3))
+    assert np.isfinite(found.apply(proba)).all()
+    assert np.isfinite(found.offsets).all()
+
+
+# T
+
+
+def test_transitions_are_updated_as_the_task_has_it():
+    """Classes are known: T is the share of each label, and tied cells are equal."""
+    classes = np.repeat([0, 1], [60, 40])
+    codes = np.where(np.arange(100) % 5 == 0, 1 - classes, classes)
+    proba = np.eye(2)[classes]
+    start = np.array([[0.6, 0.4], [0.4, 0.6]])
+    codes[:3] = 1  # three more wrong ones in the first class
+    by_class = tasks.class_conditional_noise(AB)
+    found = updated_transitions(by_class, proba, start, codes, np.ones(100))
+    wrong = np.mean(codes[:60] == 1)
+    np.testing.assert_allclose(found, [[1 - wrong, wrong], [0.2, 0.8]], atol=1e-3)
+    tied = updated_transitions(tasks.noisy(AB), proba, start, codes, np.ones(100))
+    assert tied[0, 1] == pytest.approx(tied[1, 0])
+    assert tied[0, 1] == pytest.approx((wrong + 0.2) / 2, abs=1e-3)
+
+
+def test_the_rate_of_labelling_stays():
+    """Of "a" half is labelled, it is said; p(y|x) has none of its unlabelled rows."""
+    task = tasks.multi_positive_unlabelled(AB, noise=True)
+    classes = np.repeat([0, 1, 2], [200, 100, 100])
+    codes = np.repeat([0, 1, 2, 1, 2], [200, 90, 10, 20, 80])
+    start = np.array([[1.0, 0.0, 0.0], [0.5, 0.3, 0.2], [0.6, 0.2, 0.2]])
+    found = updated_transitions(task, np.eye(3)[classes], start, codes, np.ones(400))
+    np.testing.assert_allclose(found, [[1, 0, 0], [0.5, 0.45, 0.05], [0.6, 0.08, 0.32]], atol=1e-3)
+
+
+def test_an_update_of_transitions_makes_the_labels_more_likely():
+    rng = np.random.default_rng(0)
+    proba = rng.dirichlet([0.3, 0.3], 400)
+    truth = np.array([[0.7, 0.3], [0.3, 0.7]])
+    codes = (rng.random(400) > (proba @ truth)[:, 0]).astype(int)
+    start = np.array([[0.95, 0.05], [0.05, 0.95]])
+    found = updated_transitions(tasks.noisy(AB), proba, start, codes, np.ones(400))
+
+    def likely(T):
+        return np.log((proba @ T)[np.arange(400), codes]).sum()
+
+    assert likely(found) > likely(start) + 10
+    assert abs(found[0, 1] - 0.3) < abs(start[0, 1] - 0.3) / 2
+
+
+def test_what_is_said_of_the_temperature_holds_with_offsets():
+    """Softened or not, the mean over the rows is what the labels have, if T is known."""
+    logs, emits, weight = problem(3, n_rows=4000)
+    for soften in (True, False):
+        temperature, offsets = best_calibration(logs, emits, weight, soften=soften)
+        q = softmax(logs / temperature + offsets, axis=1)
+        after = q * emits / (q * emits).sum(axis=1, keepdims=True)
+        prior = offsets / 0.5**2
+        np.testing.assert_allclose(weight @ (after - q), prior, atol=1e-6)
