@@ -28,7 +28,7 @@ def called(right, called_first=0.5):
 
 def objective(point, logs, emits, weight):
     """As the docstring has it, of ln t and b; in plain numbers."""
-    total = -(point**2).sum() / (2 * 0.5**2)
+    total = -(point[0] ** 2) / (2 * 0.5**2) - (point[1:] ** 2).sum() / (2 * 0.3**2)
     for row, emit, w in zip(logs, emits, weight, strict=True):
         q = np.exp(row / np.exp(point[0]) + point[1:])
         total += w * np.log((q / q.sum() * emit).sum())
@@ -219,5 +219,5 @@ def test_what_is_said_of_the_temperature_holds_with_offsets():
         temperature, offsets = best_calibration(logs, emits, weight, soften=soften)
         q = softmax(logs / temperature + offsets, axis=1)
         after = q * emits / (q * emits).sum(axis=1, keepdims=True)
-        prior = offsets / 0.5**2
+        prior = offsets / 0.3**2
         np.testing.assert_allclose(weight @ (after - q), prior, atol=1e-6)

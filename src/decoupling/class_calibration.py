@@ -26,8 +26,9 @@ _TURNS: Final = 3
 _STEPS: Final = 5
 # A label that a class may get is never impossible: so many rows have it.
 _POSSIBLE: Final = 1e-3
-# The logarithm of the temperature and the offsets are believed to be 0, give or take so much.
-_SPREAD: Final = 0.5
+# The logarithm of the temperature is believed to be 0, give or take so much, and so are offsets.
+_HEAT_SPREAD: Final = 0.5
+_SIZE_SPREAD: Final = 0.3
 _HOTTEST: Final = 20.0
 # What is impossible to the last digit has no logarithm.
 _LEAST: Final = 1e-9
@@ -151,11 +152,11 @@ def best_calibration(
     .. math::
 
         \max_{t, b} \sum_i w_i \ln \sum_c q_{ic} e_{ic}
-        - \frac{\ln^2 t + \sum_c b_c^2}{2 \sigma^2}, \qquad
+        - \frac{\ln^2 t}{2 \sigma^2} - \sum_c \frac{b_c^2}{2 \tau^2}, \qquad
         q_{ic} \propto p_{ic}^{1/t} e^{b_c},
 
-    with :math:`\sigma = 0.5`, so that a few rows leave probabilities as they are. It never
-    sharpens: training on its own answers makes a classifier too sure, not too unsure.
+    with :math:`\sigma = 0.5` and :math:`\tau = 0.3`, so that a few rows leave probabilities as they
+    are. It never sharpens: training on its own answers makes a classifier too sure, not too unsure.
 
     Parameters
     ----------
@@ -180,6 +181,7 @@ def best_calibration(
     """
     emits = np.maximum(emits, _LEAST)
     n_classes = logs.shape[1]
+    precision = np.append(_HEAT_SPREAD, np.full(n_classes, _SIZE_SPREAD)) ** -2.0
 
     def rows(point: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         cooled = logs * np.exp(-point[0])
@@ -192,8 +194,8 @@ def best_calibration(
         """Of ln t and b, and its gradient."""
         cooled, q, after, seen = rows(point)
         pull = weight[:, None] * (after - q)  # (N, C)
-        gradient = np.append((pull * cooled).sum(), -pull.sum(axis=0)) + point / _SPREAD**2
-        value = 0.5 * float(point @ point) / _SPREAD**2 - float(weight @ np.log(seen))
+        gradient = np.append((pull * cooled).sum(), -pull.sum(axis=0)) + precision * point
+        value = 0.5 * float(precision @ point**2) - float(weight @ np.log(seen))
         return value, gradient
 
     def curvature(point: FloatArray) -> FloatArray:
@@ -210,7 +212,7 @@ def best_calibration(
         out[1:, 1:] = (after.T @ (weight[:, None] * after) - q.T @ (weight[:, None] * q)) - np.diag(
             pull.sum(axis=0)
         )
-        return out + np.eye(n_classes + 1) / _SPREAD**2
+        return out + np.diag(precision)
 
     start, free = np.zeros(n_classes + 1), np.full(n_classes + 1, True)
     free[0] = soften
