@@ -307,7 +307,7 @@ def test_a_file_with_classifiers_needs_skops_or_another_one(classifier, path, mo
 def test_classifiers_that_skops_cannot_write(path):
     X, y = drawn()
     odd = make_pipeline(FunctionTransformer(lambda X: X), GaussianNB())
-    model = DecouplingClassifier(odd, cv=2, rounds=1, task="noisy", random_state=0).fit(X, y)
+    model = DecouplingClassifier(odd, cv=2, rounds=1, task="noisy", random_state=1).fit(X, y)
     with pytest.warns(
         UserWarning, match=r"does not hold sklearn\.pipeline\.Pipeline: skops cannot"
     ):
