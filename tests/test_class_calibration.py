@@ -30,7 +30,7 @@ def objective(point, logs, emits, weight):
     """As the docstring has it, of ln t and b; in plain numbers."""
     total = -(point[0] ** 2) / (2 * 0.5**2) - (point[1:] ** 2).sum() / (2 * 0.3**2)
     for row, emit, w in zip(logs, emits, weight, strict=True):
-        q = np.exp(row / np.exp(point[0]) + point[1:])
+        q = np.exp((row + point[1:]) / np.exp(point[0]))
         total += w * np.log((q / q.sum() * emit).sum())
     return total
 
@@ -136,13 +136,14 @@ def test_the_calibration_of_simulated_classes_is_recovered():
     task = tasks.semi_supervised(("a", "b", "c"))
     proba = rng.dirichlet(np.ones(3), 6000)
     codes = (rng.random((6000, 1)) > (proba @ transitions).cumsum(axis=1)).sum(axis=1)
-    offsets = np.array([0.8, 0.0, -0.8])
-    for sharpened, expected in ((0.4, 2.5), (2.0, 1.0)):
-        distorted = tempered(proba, sharpened, -offsets * expected / 2.5)
-        found = calibrate_classes(task, distorted, transitions, codes, np.ones(6000))
-        assert found.temperature == pytest.approx(expected, rel=0.1)
-        if sharpened < 1:
-            np.testing.assert_allclose(found.offsets, offsets / 2.5, atol=0.12)
+    offsets = np.array([0.4, 0.0, -0.4])
+    sharpened = tempered(proba, 0.4, -offsets)
+    found = calibrate_classes(task, sharpened, transitions, codes, np.ones(6000))
+    assert found.temperature == pytest.approx(2.5, rel=0.1)
+    np.testing.assert_allclose(found.offsets, 2.5 * offsets, atol=0.25)
+    softened = tempered(proba, 2.0)
+    found = calibrate_classes(task, softened, transitions, codes, np.ones(6000))
+    assert found.temperature == 1
 
 
 def test_a_few_rows_leave_probabilities_as_they_are():
@@ -212,12 +213,36 @@ def test_an_update_of_transitions_makes_the_labels_more_likely():
     assert abs(found[0, 1] - 0.3) < abs(start[0, 1] - 0.3) / 2
 
 
-def test_what_is_said_of_the_temperature_holds_with_offsets():
-    """Softened or not, the mean over the rows is what the labels have, if T is known."""
+@pytest.mark.parametrize("soften", [True, False])
+def test_but_for_the_prior_classes_are_as_large_before_the_labels_as_after(soften):
     logs, emits, weight = problem(3, n_rows=4000)
-    for soften in (True, False):
-        temperature, offsets = best_calibration(logs, emits, weight, soften=soften)
-        q = softmax(logs / temperature + offsets, axis=1)
-        after = q * emits / (q * emits).sum(axis=1, keepdims=True)
-        prior = offsets / 0.3**2
-        np.testing.assert_allclose(weight @ (after - q), prior, atol=1e-6)
+    temperature, offsets = best_calibration(logs, emits, weight, soften=soften)
+    q = softmax((logs + offsets) / temperature, axis=1)
+    after = q * emits / (q * emits).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(weight @ (after - q) / temperature, offsets / 0.3**2, atol=1e-6)
+
+
+@pytest.mark.parametrize("sure", [1.0, 1 - 1e-5])
+def test_a_classifier_that_is_all_but_certain_is_softened(sure):
+    """There the slope at temperature 1 is next to nothing; three in five labels agree with it."""
+    proba = np.where(CALLED > 0.5, sure, 1 - sure)
+    transitions = np.array([[0.9, 0.1], [0.1, 0.9]])
+    found = calibrate_classes(CLEAN, proba, transitions, SEEN, called(0.6) / 1e3)
+    odds = np.log(sure / max(1 - sure, 1e-9))  # nothing is impossible
+    expected = min(odds / np.log(0.625 / 0.375), 20)
+    assert found.temperature == pytest.approx(expected, rel=0.05)
+    np.testing.assert_allclose(found.offsets, 0, atol=1e-9)
+
+
+def test_a_few_rows_that_it_is_sure_of_wrongly_do_not_move_all_others():
+    """One row in fifty is called "a" for certain and is "b"; it takes heat, and no offset to it."""
+    rng = np.random.default_rng(0)
+    truth = rng.random(3000)
+    classes = (rng.random(3000) < truth).astype(int)
+    proba = np.column_stack([1 - truth, truth])
+    wrong = (classes == 1) & (np.arange(3000) % 25 == 0)
+    proba[wrong] = [1.0, 0.0]
+    found = calibrate_classes(CLEAN, proba, np.eye(2), classes, np.ones(3000))
+    assert found.temperature > 2
+    moved = found.apply(proba).argmax(axis=1) != proba.argmax(axis=1)
+    assert moved.mean() < 0.2

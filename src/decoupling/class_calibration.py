@@ -18,7 +18,7 @@ from scipy.special import softmax
 
 from decoupling._typing import BoolArray, FloatArray, IntArray
 from decoupling.inference.posterior import label_conditional
-from decoupling.label_model import log_proba, tempered
+from decoupling.label_model import best_temperature, log_proba, tempered
 from decoupling.transitions.tasks import Task, project
 
 # T and the rest are found in turn so often, with so many steps of EM for T each time.
@@ -46,7 +46,7 @@ class ClassCalibration:
     temperature : float
         t, 1 or more: softens.
     offsets : array (C,)
-        b, added to the logarithms.
+        b, added to the logarithms before that.
     transitions : array (C, S)
         T that goes with it.
     """
@@ -132,6 +132,7 @@ def updated_transitions(
     often, and lose more.
     """
     first = int(task.has_unlabelled)
+    transitions = project(task, transitions)
     seen = np.eye(transitions.shape[1])[codes] * weight[:, None]  # (N, S)
     labelled = transitions[:, first:].sum(axis=1, keepdims=True)
     for _ in range(_STEPS):
@@ -147,16 +148,19 @@ def updated_transitions(
 def best_calibration(
     logs: FloatArray, emits: FloatArray, weight: FloatArray, *, soften: bool = True
 ) -> tuple[float, FloatArray]:
-    r"""Most probable temperature t of 1 or more, and offsets b, given what was seen.
+    r"""Temperature t of 1 or more, and offsets b, that are most probable given what was seen.
 
     .. math::
 
         \max_{t, b} \sum_i w_i \ln \sum_c q_{ic} e_{ic}
         - \frac{\ln^2 t}{2 \sigma^2} - \sum_c \frac{b_c^2}{2 \tau^2}, \qquad
-        q_{ic} \propto p_{ic}^{1/t} e^{b_c},
+        q_{ic} \propto \left( p_{ic} e^{b_c} \right)^{1/t},
 
     with :math:`\sigma = 0.5` and :math:`\tau = 0.3`, so that a few rows leave probabilities as they
     are. It never sharpens: training on its own answers makes a classifier too sure, not too unsure.
+    A temperature makes no difference to which class is the most probable one, and offsets no more
+    of a difference the higher it is. There may be more than one maximum; the search begins at the
+    best temperature without offsets.
 
     Parameters
     ----------
@@ -184,8 +188,8 @@ def best_calibration(
     precision = np.append(_HEAT_SPREAD, np.full(n_classes, _SIZE_SPREAD)) ** -2.0
 
     def rows(point: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        cooled = logs * np.exp(-point[0])
-        q = softmax(cooled + point[1:], axis=1)
+        cooled = (logs + point[1:]) * np.exp(-point[0])
+        q = softmax(cooled, axis=1)
         joint = q * emits
         seen = joint.sum(axis=1)
         return cooled, q, joint / seen[:, None], seen
@@ -194,31 +198,35 @@ def best_calibration(
         """Of ln t and b, and its gradient."""
         cooled, q, after, seen = rows(point)
         pull = weight[:, None] * (after - q)  # (N, C)
-        gradient = np.append((pull * cooled).sum(), -pull.sum(axis=0)) + precision * point
+        by_offset = -np.exp(-point[0]) * pull.sum(axis=0)
+        gradient = np.append((pull * cooled).sum(), by_offset) + precision * point
         value = 0.5 * float(precision @ point**2) - float(weight @ np.log(seen))
         return value, gradient
 
     def curvature(point: FloatArray) -> FloatArray:
         cooled, q, after, _ = rows(point)
         pull = weight[:, None] * (after - q)
-        by_heat_after, by_heat = (after * cooled).sum(axis=1), (q * cooled).sum(axis=1)
+        cold = np.exp(-point[0])
+        mean_after, mean = (after * cooled).sum(axis=1), (q * cooled).sum(axis=1)  # (N,)
+        turned = (pull * cooled).sum(axis=0) - ((weight * mean_after) @ after - (weight * mean) @ q)
         out = np.empty((n_classes + 1, n_classes + 1))
-        out[0, 0] = -((pull * cooled**2).sum() + (pull * cooled).sum()) + weight @ (
-            by_heat_after**2 - by_heat**2
-        )
-        out[0, 1:] = out[1:, 0] = (pull * cooled).sum(axis=0) - (
-            (weight * by_heat_after) @ after - (weight * by_heat) @ q
-        )
-        out[1:, 1:] = (after.T @ (weight[:, None] * after) - q.T @ (weight[:, None] * q)) - np.diag(
-            pull.sum(axis=0)
+        out[0, 0] = weight @ (mean_after**2 - mean**2) - (pull * (cooled**2 + cooled)).sum()
+        out[0, 1:] = out[1:, 0] = cold * (turned + pull.sum(axis=0))
+        out[1:, 1:] = cold**2 * (
+            after.T @ (weight[:, None] * after)
+            - q.T @ (weight[:, None] * q)
+            - np.diag(pull.sum(axis=0))
         )
         return out + np.diag(precision)
 
     start, free = np.zeros(n_classes + 1), np.full(n_classes + 1, True)
     free[0] = soften
+    if soften:  # where p is all but certain the loss is flat around 1
+        start[0] = np.log(best_temperature(logs, emits, weight, coldest=1.0))
     tolerance = _FLAT * (1.0 + float(weight.sum()))
     point = _minimum(loss, curvature, start, free, tolerance)
     if not 0.0 <= point[0] <= np.log(_HOTTEST):
+        start = np.zeros(n_classes + 1)
         start[0], free[0] = np.clip(point[0], 0.0, np.log(_HOTTEST)), False
         point = _minimum(loss, curvature, start, free, tolerance)
     # Their mean is 0 but for rounding, by the prior alone.
@@ -256,5 +264,9 @@ def _minimum(
     ).x
     # It ends within the tolerance, and where exactly depends on the order of the rows.
     for _ in range(_POLISHES):
-        part = part - np.linalg.solve(free_curvature(part), free_loss(part)[1])
+        slope = free_loss(part)[1]
+        nearer = part - np.linalg.lstsq(free_curvature(part), slope)[0]
+        if np.linalg.norm(free_loss(nearer)[1]) > np.linalg.norm(slope):
+            break  # there is no minimum nearby but for rounding
+        part = nearer
     return whole(part)

@@ -158,8 +158,8 @@ def log_proba(proba: FloatArray) -> FloatArray:
 def tempered(
     proba: FloatArray, temperature: float, offsets: FloatArray | float = 0.0
 ) -> FloatArray:
-    """Rows proportional to proba ** (1 / temperature) * exp(offsets), (N, K)."""
-    return np.asarray(softmax(log_proba(proba) / temperature + offsets, axis=1))
+    """Rows proportional to (proba * exp(offsets)) ** (1 / temperature), (N, K)."""
+    return np.asarray(softmax((log_proba(proba) + offsets) / temperature, axis=1))
 
 
 def fit_calibration(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from sklearn.utils import _safe_indexing
@@ -53,7 +53,7 @@ class Retrained:
         p(y|x) of the training rows, so calibrated: of the classifiers that were not fitted on a
         row.
     offsets : array (C,), optional
-        Added to the logarithms of what they say, so that classes are as large as labels have them.
+        Added to the logarithms before that, for the sizes of the classes.
     """
 
     ensemble: Ensemble
@@ -126,8 +126,8 @@ def retrain(
     votes = np.zeros_like(total)  # of all classifiers that were not fitted on a row
     likely = np.zeros(n_rows)
     for number in range(rounds):
-        trusts = [
-            _trust(
+        lessons = [
+            _lesson(
                 task,
                 view,
                 transitions,
@@ -136,10 +136,12 @@ def retrain(
                 known,
                 rows=fold.fit,
                 with_unlabelled=number >= alone,
-                in_proportion=training.takes_weights,
             )
             for view, fold in zip(views, outer, strict=True)
         ]
+        trusts = [lesson.trust for lesson in lessons]
+        if training.takes_weights:
+            trusts = [in_expected_shares(*lesson) for lesson in lessons]
         fitted = _fit_each(training, X, trusts, [(fold,) for fold in outer])
         ensemble = Ensemble(tuple(one.models[0] for one in fitted), n_classes)
         held_out = out_of_fold(ensemble, X, outer, n_rows)
@@ -168,7 +170,7 @@ def retrain(
         ]
         if number >= alone:
             votes += sum(found)
-    _warn_if_few_kept(task, trusts, outer, codes, weight)
+    _warn_if_few_kept(task, [lesson.trust for lesson in lessons], outer, codes, weight)
     mean = total / total.sum(axis=1, keepdims=True)
     last = calibrate_classes(
         task, mean, transitions, codes, weight, learn_transitions=learn_transitions
@@ -178,7 +180,22 @@ def retrain(
     return Retrained(ensemble, last.temperature, last.apply(everyone), last.offsets)
 
 
-def _trust(
+class Lesson(NamedTuple):
+    """What a fold trains on.
+
+    Attributes
+    ----------
+    trust : array (N, C)
+        How much each row counts as a member of each class; 0 where the fold may not see it.
+    expected : array (C,)
+        How many rows of each class there are, as far as is known.
+    """
+
+    trust: FloatArray
+    expected: FloatArray
+
+
+def _lesson(
     task: Task,
     class_proba: FloatArray,
     transitions: FloatArray,
@@ -188,20 +205,17 @@ def _trust(
     *,
     rows: IntArray,
     with_unlabelled: bool,
-    in_proportion: bool,
-) -> FloatArray:
-    """How much the rows that a fold may see count as members of each class; 0 elsewhere, (N, C)."""
+) -> Lesson:
+    """What can be trusted of the rows that a fold may see."""
     trust = np.zeros_like(class_proba)
     conditional = label_conditional(class_proba[rows], transitions, codes[rows])
     trust[rows] = training_weights(
         task, conditional, codes[rows], weight[rows], with_unlabelled=with_unlabelled
     )
-    if in_proportion:
-        trust[rows] = in_expected_shares(trust[rows], conditional, weight[rows])
-    certain = rows[known[rows] >= 0]
-    trust[certain] = 0.0
-    trust[certain, known[certain]] = weight[certain]
-    return trust
+    certain = known[rows] >= 0
+    conditional[certain] = np.eye(len(transitions))[known[rows[certain]]]
+    trust[rows[certain]] = weight[rows[certain], None] * conditional[certain]
+    return Lesson(trust, conditional.T @ weight[rows])
 
 
 def _fit_each(
@@ -287,18 +301,16 @@ def keep_most_probable(proba: FloatArray, weight: FloatArray, amount: float) -> 
     return kept
 
 
-def in_expected_shares(
-    trust: FloatArray, conditional: FloatArray, weight: FloatArray
-) -> FloatArray:
-    """Weights scaled class by class: classes train in the shares that they are expected to have.
+def in_expected_shares(trust: FloatArray, expected: FloatArray) -> FloatArray:
+    """Weights scaled class by class: classes train in the shares that are expected of them, (N, C).
 
     Of some classes more rows can be trusted than of others, and a classifier learns how large
-    classes are, too. The sum of all weights stays; a class that was left with a few rows keeps
-    those few.
+    classes are, too. The sum of all weights stays. What was found for a class that had almost
+    nothing is not taken away again, however few are expected.
     """
     kept = trust.sum(axis=0)  # (C,)
-    expected = np.maximum(conditional.T @ weight, np.minimum(kept, _FEWEST))
-    scale = np.divide(expected, kept, out=np.zeros_like(kept), where=kept > 0)
+    aim = np.maximum(expected, np.minimum(kept, _FEWEST))
+    scale = np.divide(aim, kept, out=np.zeros_like(kept), where=kept > 0)
     total = float(scale @ kept)
     return trust * (scale * kept.sum() / total) if total > 0 else trust
 
@@ -345,7 +357,7 @@ def _warn_if_few_kept(
     if not (task.own >= 0).any():
         return  # complementary labels name no class: there is nothing to keep
     labelled = codes >= int(task.has_unlabelled)
-    kept = sum(float(weight[labelled & trust.any(axis=1)].sum()) for trust in trusts)
+    kept = sum(float(trust[labelled].sum()) for trust in trusts)
     share = kept / sum(float(weight[fold.fit] @ labelled[fold.fit]) for fold in folds)
     if share < _KEPT:
         warn_user(

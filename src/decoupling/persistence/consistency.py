@@ -168,7 +168,7 @@ def _check_classifier(model: DecouplingClassifier) -> None:
         _check_above_0(model.retrained_.temperature)
         _check_distributions(model.retrained_.class_proba)
         if model.retrained_.offsets is not None:
-            _check_finite(model.retrained_.offsets)
+            _check_amounts(np.abs(model.retrained_.offsets))
 
 
 def _check_label_model(model: LabelModel, n_rows: int) -> None:
