@@ -7,6 +7,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier
 
 from decoupling.class_calibration import best_calibration, calibrate_classes
 from decoupling.cross_fitting import Fold, Training, make_folds
@@ -36,6 +37,9 @@ class Recorder(ClassifierMixin, BaseEstimator):
         self.classes_ = np.unique(y)
         self.X_, self.y_, self.weight_, self.site_ = X, y, sample_weight, site
         return self
+
+    def predict_proba(self, X):
+        return np.full((len(X), len(self.classes_)), 1 / len(self.classes_))
 
 
 class WeightlessRecorder(Recorder):
@@ -451,6 +455,55 @@ def test_rates_of_labelling_and_sizes_of_classes_are_not_lost_from_round_to_roun
     np.testing.assert_allclose(found.class_proba.mean(axis=0)[1:], sizes, atol=0.07)
     best = np.mean(density.argmax(axis=1) == classes)
     assert np.mean(found.class_proba.argmax(axis=1) == classes) > best - 0.02
+
+
+@pytest.mark.parametrize(
+    "estimator", [KNeighborsClassifier(5), DecisionTreeClassifier(min_samples_leaf=10)]
+)
+def test_answers_of_a_few_sizes_are_not_moved_as_a_whole(estimator):
+    """Their certainties are often wrong, and hot; what is most probable stays nearly as it was."""
+    rng = np.random.default_rng(0)
+    classes = (rng.random(1200) < 0.35).astype(int)
+    X = rng.standard_normal((1200, 3)) + (classes[:, None] - 0.5) * np.array([1.8, 1.1, 0.0])
+    codes = ((classes == 1) & (rng.random(1200) < 0.3)).astype(int)
+    odds = np.exp(X @ np.array([1.8, 1.1, 0.0])) * 0.35 / 0.65
+    start = np.column_stack([np.ones(1200), odds]) / (1 + odds[:, None])
+    transitions = np.array([[1.0, 0.0], [0.7, 0.3]])
+    found, _ = run(X, codes, start, 2, estimator=estimator, task=PU, transitions=transitions)
+    assert found.temperature > 2
+    right = np.mean(found.class_proba.argmax(axis=1) == classes)
+    assert right > np.mean(start.argmax(axis=1) == classes) - 0.03
+
+
+def test_classes_are_in_proportion_only_where_the_classifier_takes_weights():
+    """Rows without weights are kept or not, and never thinned out by a scale."""
+    X, classes, codes = noisy_rows()
+    start = tempered(np.eye(2)[classes] + 0.2, 1.0)
+    found, folds = run(X, codes, start, 1, estimator=WeightlessRecorder(), n_folds=2)
+    for model, fold in zip(found.ensemble.models, folds, strict=True):
+        kept = training_weights(
+            SEMI,
+            label_conditional(start[fold.fit], T_SEMI, codes[fold.fit]),
+            codes[fold.fit],
+            np.ones(len(fold.fit)),
+        )
+        np.testing.assert_array_equal(model.X_, X[fold.fit][kept.any(axis=1)])
+
+
+def test_a_known_class_counts_among_those_that_are_expected():
+    """All rows of "b" are known: of all weight they have the share that they have of all rows."""
+    X, classes, codes = noisy_rows()
+    start = np.full((len(X), 2), 0.5)
+    nested = nest([Fold(np.arange(len(X)), np.arange(len(X)))], codes)
+    known = np.where(classes == 1, 1, -1)
+    found = retrain(
+        Training(Recorder(), {}), X, codes, np.ones(len(X)), nested, SEMI,
+        [start], T_SEMI, 1, known,
+    )  # fmt: skip
+    (model,) = found.ensemble.models
+    conditional = label_conditional(start, T_SEMI, codes)[classes == 0]
+    share = (np.sum(classes == 1) + conditional[:, 1].sum()) / len(X)
+    assert model.weight_[model.y_ == 1].sum() / model.weight_.sum() == pytest.approx(share)
 
 
 # Where labels may be wrong
