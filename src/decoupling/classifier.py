@@ -134,13 +134,14 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         Whether p(label | x) is calibrated on the labels.
     rounds : int
         Rounds of retraining on p(class | label, x) at most, of which the mean is predicted; 0 is
-        the paper. Each fold chooses what to train on by itself, and they end early when they make
-        labels that are held out less likely. Where labels are right and the same share of every
-        class has one, the classifier of each fold trains itself on the unlabelled rows of which it
-        is sure, and another one is taught by labels that spread between neighbours, if rows are
-        numbers or a pipeline makes them so; what is predicted does not depend on how T was
-        inferred. There is no round where labels are right and every row has one, or ``labelled``
-        says that some classes have more, or no label is left in a part of the rows.
+        the paper. Each fold chooses what to train on by itself. Labels that are held out say how
+        large the classes are, and rounds that make them less likely are the last. Where labels are
+        right and the same share of every class has one, the classifier of each fold trains itself
+        on the unlabelled rows of which it is sure, and another one is taught by labels that spread
+        between neighbours, if rows are numbers or a pipeline makes them so; what is predicted does
+        not depend on how T was inferred. There is no round where labels are right and every row has
+        one, or ``labelled`` says that some classes have more, or no label is left in a part of the
+        rows.
     unlabelled : object, optional
         Value that means unlabelled, such as -1, beside NaN, None and NA, which always do.
     random_state : int, RandomState or None
