@@ -18,7 +18,14 @@ from scipy.special import softmax
 
 from decoupling._typing import BoolArray, FloatArray, IntArray
 from decoupling.inference.posterior import label_conditional
-from decoupling.label_model import best_temperature, log_proba, tempered
+from decoupling.label_model import (
+    HOTTEST,
+    LEAST,
+    TEMPERATURE_SPREAD,
+    best_temperature,
+    log_proba,
+    tempered,
+)
 from decoupling.transitions.tasks import Task, project
 
 # T and the rest are found in turn so often, with so many steps of EM for T each time.
@@ -26,12 +33,8 @@ _TURNS: Final = 3
 _STEPS: Final = 5
 # A label that a class may get is never impossible: so many rows have it.
 _POSSIBLE: Final = 1e-3
-# The logarithm of the temperature is believed to be 0, give or take so much, and so are offsets.
-_HEAT_SPREAD: Final = 0.5
-_SIZE_SPREAD: Final = 0.3
-_HOTTEST: Final = 20.0
-# What is impossible to the last digit has no logarithm.
-_LEAST: Final = 1e-9
+# Offsets are believed to be 0, give or take so much.
+_OFFSET_SPREAD: Final = 0.3
 # The slope at the minimum, per row, and steps of Newton from there.
 _FLAT: Final = 1e-6
 _POLISHES: Final = 2
@@ -91,29 +94,24 @@ def calibrate_classes(
         Whether there is a temperature; offsets alone if not.
     """
     follows = learn_transitions and not task.clean
+
+    def followed(found: ClassCalibration) -> ClassCalibration:
+        """With the T that goes with it."""
+        if not follows:
+            return found
+        now = found.apply(class_proba)
+        return replace(
+            found, transitions=updated_transitions(task, now, found.transitions, codes, weight)
+        )
+
     logs = log_proba(class_proba)
     found = ClassCalibration(1.0, np.zeros(class_proba.shape[1]), transitions)
-    for _ in range(_TURNS):
-        if follows:
-            found = _with_updated_transitions(task, found, class_proba, codes, weight)
+    for _ in range(_TURNS if follows else 1):
+        found = followed(found)
         emits = found.transitions[:, codes].T  # (N, C): p(given label | class)
         best = best_calibration(logs, emits, weight, soften=soften)
         found = ClassCalibration(*best, found.transitions)
-        if not follows:
-            return found
-    return _with_updated_transitions(task, found, class_proba, codes, weight)
-
-
-def _with_updated_transitions(
-    task: Task,
-    found: ClassCalibration,
-    class_proba: FloatArray,
-    codes: IntArray,
-    weight: FloatArray,
-) -> ClassCalibration:
-    now = found.apply(class_proba)
-    transitions = updated_transitions(task, now, found.transitions, codes, weight)
-    return replace(found, transitions=transitions)
+    return followed(found)
 
 
 def updated_transitions(
@@ -183,9 +181,9 @@ def best_calibration(
     >>> softmax(offsets).round(2)
     array([0.7, 0.3])
     """
-    emits = np.maximum(emits, _LEAST)
+    emits = np.maximum(emits, LEAST)
     n_classes = logs.shape[1]
-    precision = np.append(_HEAT_SPREAD, np.full(n_classes, _SIZE_SPREAD)) ** -2.0
+    precision = np.append(TEMPERATURE_SPREAD, np.full(n_classes, _OFFSET_SPREAD)) ** -2.0
 
     def rows(point: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         cooled = (logs + point[1:]) * np.exp(-point[0])
@@ -225,9 +223,9 @@ def best_calibration(
         start[0] = np.log(best_temperature(logs, emits, weight, coldest=1.0))
     tolerance = _FLAT * (1.0 + float(weight.sum()))
     point = _minimum(loss, curvature, start, free, tolerance)
-    if not 0.0 <= point[0] <= np.log(_HOTTEST):
+    if not 0.0 <= point[0] <= np.log(HOTTEST):
         start = np.zeros(n_classes + 1)
-        start[0], free[0] = np.clip(point[0], 0.0, np.log(_HOTTEST)), False
+        start[0], free[0] = np.clip(point[0], 0.0, np.log(HOTTEST)), False
         point = _minimum(loss, curvature, start, free, tolerance)
     # Their mean is 0 but for rounding, by the prior alone.
     return float(np.exp(point[0])), point[1:] - point[1:].mean()
@@ -263,10 +261,11 @@ def _minimum(
         options={"gtol": tolerance},
     ).x
     # It ends within the tolerance, and where exactly depends on the order of the rows.
+    slope = free_loss(part)[1]
     for _ in range(_POLISHES):
-        slope = free_loss(part)[1]
         nearer = part - np.linalg.lstsq(free_curvature(part), slope)[0]
-        if np.linalg.norm(free_loss(nearer)[1]) > np.linalg.norm(slope):
+        before, slope = slope, free_loss(nearer)[1]
+        if np.linalg.norm(slope) > np.linalg.norm(before):
             break  # there is no minimum nearby but for rounding
         part = nearer
     return whole(part)

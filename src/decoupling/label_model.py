@@ -24,12 +24,13 @@ from decoupling.cross_fitting import Ensemble, Fold, Renamed, Training, by_fold,
 from decoupling.nested_folds import NestedFold, shared_fits
 
 # A label that was seen is never impossible: probabilities of labels stay above this.
-_LEAST: Final = 1e-9
+LEAST: Final = 1e-9
 # The isotonic map is flat at its ends, where it would promise certainty.
 _LEAST_LABELLED: Final = 1e-4
 # The logarithm of a temperature is believed to be 0, give or take so much: a handful of labels may
 # well be all right, or all wrong, and would call for any.
-_TEMPERATURE_SPREAD: Final = 0.5
+TEMPERATURE_SPREAD: Final = 0.5
+HOTTEST: Final = 20.0
 # In-sample agreement beyond which a classifier has plainly learnt the labels by heart.
 _BY_HEART: Final = 0.99
 
@@ -152,7 +153,7 @@ class Calibration:
 
 def log_proba(proba: FloatArray) -> FloatArray:
     """Logarithms, of which none is infinite."""
-    return np.asarray(np.log(np.maximum(proba, _LEAST)))
+    return np.asarray(np.log(np.maximum(proba, LEAST)))
 
 
 def tempered(
@@ -205,13 +206,13 @@ def best_temperature(
     coldest : float
         1 never sharpens.
     """
-    low, high = float(np.log(coldest)), float(np.log(20.0))
-    emits = np.maximum(emits, _LEAST)
+    low, high = float(np.log(coldest)), float(np.log(HOTTEST))
+    emits = np.maximum(emits, LEAST)
 
     def loss(log_temperature: float) -> float:
         q = softmax(logs * np.exp(-log_temperature), axis=1)
         seen = np.log((q * emits).sum(axis=1))
-        return 0.5 * (log_temperature / _TEMPERATURE_SPREAD) ** 2 - float(weight @ seen)
+        return 0.5 * (log_temperature / TEMPERATURE_SPREAD) ** 2 - float(weight @ seen)
 
     def slope(log_temperature: float) -> float:
         """Its derivative."""
@@ -220,7 +221,7 @@ def best_temperature(
         after = q * emits
         after /= after.sum(axis=1, keepdims=True)
         pull = ((after - q) * logs).sum(axis=1)
-        return log_temperature / _TEMPERATURE_SPREAD**2 + float(cold * (weight @ pull))
+        return log_temperature / TEMPERATURE_SPREAD**2 + float(cold * (weight @ pull))
 
     # A minimum is found to half the digits only, and then depends on the order of the rows.
     rough = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-3}).x
@@ -296,7 +297,7 @@ class LabelModel:
 
 def _finish(raw: FloatArray, calibration: Calibration | None) -> FloatArray:
     proba = raw if calibration is None else calibration.apply(raw)
-    proba = np.maximum(proba, _LEAST)
+    proba = np.maximum(proba, LEAST)
     return np.asarray(proba / proba.sum(axis=1, keepdims=True))
 
 

@@ -17,7 +17,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from decoupling._typing import FloatArray, IntArray
 from decoupling._validation import warn_user
-from decoupling.class_calibration import best_calibration, calibrate_classes
+from decoupling.class_calibration import calibrate_classes
 from decoupling.cross_fitting import Ensemble, Fold, Training, out_of_fold
 from decoupling.inference.posterior import label_conditional
 from decoupling.label_model import log_proba, tempered
@@ -164,10 +164,13 @@ def retrain(
             _held_out_within(inner, X, view, n_rows)
             for inner, view in zip(within, nested, strict=True)
         ]
-        views = [
-            _resized(proba, fold.fit, transitions, codes, weight)
-            for proba, fold in zip(found, outer, strict=True)
-        ]
+        views = []
+        for proba, rows in zip(found, [fold.fit for fold in outer], strict=True):
+            own = calibrate_classes(
+                task, proba[rows], transitions, codes[rows], weight[rows],
+                learn_transitions=False, soften=False,
+            )  # fmt: skip
+            views.append(own.apply(proba))
         if number >= alone:
             votes += sum(found)
     _warn_if_few_kept(task, [lesson.trust for lesson in lessons], outer, codes, weight)
@@ -180,7 +183,7 @@ def retrain(
     return Retrained(ensemble, last.temperature, last.apply(everyone), last.offsets)
 
 
-class Lesson(NamedTuple):
+class _Lesson(NamedTuple):
     """What a fold trains on.
 
     Attributes
@@ -205,7 +208,7 @@ def _lesson(
     *,
     rows: IntArray,
     with_unlabelled: bool,
-) -> Lesson:
+) -> _Lesson:
     """What can be trusted of the rows that a fold may see."""
     trust = np.zeros_like(class_proba)
     conditional = label_conditional(class_proba[rows], transitions, codes[rows])
@@ -215,7 +218,7 @@ def _lesson(
     certain = known[rows] >= 0
     conditional[certain] = np.eye(len(transitions))[known[rows[certain]]]
     trust[rows[certain]] = weight[rows[certain], None] * conditional[certain]
-    return Lesson(trust, conditional.T @ weight[rows])
+    return _Lesson(trust, conditional.T @ weight[rows])
 
 
 def _fit_each(
@@ -238,19 +241,6 @@ def _held_out_within(ensemble: Ensemble, X: Any, view: NestedFold, n_rows: int) 
     out = np.zeros_like(found)
     out[rows] = found[rows]
     return out
-
-
-def _resized(
-    class_proba: FloatArray,
-    rows: IntArray,
-    transitions: FloatArray,
-    codes: IntArray,
-    weight: FloatArray,
-) -> FloatArray:
-    """p(y|x) with classes as large as the labels of some rows have them, (N, C)."""
-    emits = transitions[:, codes[rows]].T
-    _, offsets = best_calibration(log_proba(class_proba[rows]), emits, weight[rows], soften=False)
-    return tempered(class_proba, 1.0, offsets)
 
 
 def _less_likely(before: FloatArray, after: FloatArray, weight: FloatArray) -> bool:
