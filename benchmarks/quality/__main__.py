@@ -93,7 +93,7 @@ def main() -> None:
         text += "\n\n" + network.tables(store.load(store.NETWORK))
         figures.draw(results)
     else:
-        data = [name for name in chosen.data if name != "fashion"]
+        data = [name for name in chosen.data if not DATA[name].package]
         with TemporaryDirectory() as folder:
             path = Path(folder) / "results.jsonl"
             run(list(store.cells(data, ["logistic"], chosen.methods, 2)), path, chosen.jobs)

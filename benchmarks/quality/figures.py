@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.quality.methods import INFORMED, METHODS
-from benchmarks.quality.problems import BASES, DATA, TASKS
+from benchmarks.quality.problems import BASES, DATA, GROUPS, TASKS
 from benchmarks.quality.report import (
     OURS,
     SIGN,
@@ -17,7 +17,7 @@ from benchmarks.quality.report import (
 )
 
 FOLDER = Path(__file__).with_name("figures")
-GROUPS = {"tune": "#4477aa", "confirm": "#ee6677", "fresh": "#228833"}
+COLOURS = ("#4477aa", "#ee6677", "#228833", "#aa3377")
 
 
 def draw(results: Results) -> None:
@@ -87,7 +87,7 @@ def margins(results: Results) -> object:
             gap = sign * (ours.mean() - other.mean())
             gaps.append((gap, standard_error(ours, other), DATA[setting[0]].group))
         gaps.sort()
-        for group, colour in GROUPS.items():
+        for group, colour in zip(GROUPS, COLOURS, strict=True):
             at = [k for k, gap in enumerate(gaps) if gap[2] == group]
             ax.errorbar(
                 at, [gaps[k][0] for k in at], [gaps[k][1] for k in at],

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from benchmarks.quality.methods import CAUSES, FAMILIES, INFORMED, METHODS, VARIANTS
-from benchmarks.quality.problems import BASES, DATA, FAMILY
+from benchmarks.quality.problems import BASES, DATA, FAMILY, GROUPS
 from benchmarks.quality.store import Cell
 from benchmarks.table import environment, write_between
 
@@ -89,7 +89,7 @@ def standard_error(ours: np.ndarray, other: np.ndarray) -> float:
 
 def parts() -> dict[str, Callable[[Setting], bool]]:
     """What settings are averaged over, by name: groups of data, classifiers, families of tasks."""
-    groups = {g: lambda s, g=g: DATA[s[0]].group == g for g in ("tune", "confirm", "fresh")}
+    groups = {g: lambda s, g=g: DATA[s[0]].group == g for g in GROUPS}
     bases = {base: lambda s, base=base: s[2] == base for base in BASES}
     both = {
         f"{family}, {base}": lambda s, f=family, b=base: (FAMILY[s[1]], s[2]) == (f, b)
