@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from joblib import Parallel, delayed
 
-from benchmarks.quality import figures, network, report, store
+from benchmarks.quality import figures, network, report, standing, store
 from benchmarks.quality.methods import CAUSES, METHODS, SETTINGS, UnsuitedError
 from benchmarks.quality.problems import BASES, DATA, classifier, draw
 from benchmarks.quality.scores import scores
@@ -116,7 +116,7 @@ def resume(
 def lost_cells(data: list[str]) -> list[store.Cell]:
     """Ours with one thing changed, in the settings with boosting in which it is behind."""
     results = store.load(store.FULL)
-    lost = dict.fromkeys(s for score in report.SIGN for s in report.lost(results, score))
+    lost = dict.fromkeys(s for score in standing.SIGN for s in standing.lost(results, score))
     return [
         store.Cell(*setting, seed, method)
         for seed in range(2)

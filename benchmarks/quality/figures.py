@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.quality.methods import INFORMED, METHODS
 from benchmarks.quality.problems import BASES, DATA, GROUPS, TASKS
-from benchmarks.quality.report import (
+from benchmarks.quality.standing import (
     OURS,
     SIGN,
     Results,

@@ -1,15 +1,25 @@
 """Tables of the comparison: ranks, families, every cell, and where a peer was ahead."""
 
-from collections import defaultdict
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import rankdata
 
-from benchmarks.quality.methods import CAUSES, FAMILIES, INFORMED, METHODS, VARIANTS
+from benchmarks.quality.methods import CAUSES, FAMILIES, INFORMED, METHODS
 from benchmarks.quality.problems import BASES, DATA, FAMILY, GROUPS
-from benchmarks.quality.store import Cell
+from benchmarks.quality.standing import (
+    OURS,
+    SIGN,
+    Results,
+    best_of,
+    by_setting,
+    competing,
+    level,
+    lost,
+    missing,
+    parts,
+    ranks,
+    standard_error,
+)
 from benchmarks.table import environment, write_between
 
 README = Path(__file__).parents[1] / "README.md"
@@ -17,104 +27,6 @@ BEGIN, END = "<!-- quality: begin -->", "<!-- quality: end -->"
 EVERY_BEGIN, EVERY_END = "<!-- every setting: begin -->", "<!-- every setting: end -->"
 # It has a model of its own; the others are given the classifier.
 OWN_MODEL = "label spreading"
-OURS = "decoupling"
-# Which way is up.
-SIGN = {"F1": 1, "log-loss": -1}
-Setting = tuple[str, str, str]
-Results = dict[Cell, dict[str, float]]
-
-
-def by_setting(
-    results: Results, score: str, ours: str = OURS
-) -> dict[Setting, dict[str, np.ndarray]]:
-    """Scores by data set, task and base, and by method: of the seeds that ours has, in order.
-
-    A method that lacks one of them, because it failed or was not run, is left out, as are settings
-    without ours.
-    """
-    found: dict[Setting, dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
-    for cell, scores in results.items():
-        if score in scores:
-            found[cell.data, cell.task, cell.base][cell.method][cell.seed] = scores[score]
-    out = {}
-    for setting, methods in sorted(found.items()):
-        seeds = sorted(methods.get(ours, ()))
-        if seeds:
-            out[setting] = {
-                name: np.array([values[seed] for seed in seeds])
-                for name, values in methods.items()
-                if set(seeds) <= set(values)
-            }
-    return out
-
-
-def competing(methods: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The default, and methods of others or of the paper that do not see the truth."""
-    return {m: v for m, v in methods.items() if m not in (*INFORMED, *VARIANTS)}
-
-
-def best_of(methods: dict[str, np.ndarray], sign: int) -> str:
-    """Name of the method with the best mean."""
-    return max(methods, key=lambda m: sign * methods[m].mean())
-
-
-def ranks(settings: dict[Setting, dict[str, np.ndarray]], sign: int) -> dict[str, list[float]]:
-    """Rank of each method in every setting; those that do not take it share the last place.
-
-    A variant of ours has the rank that it would have in place of the default, in the settings that
-    it was run in.
-    """
-    out: dict[str, list[float]] = {m: [] for m in METHODS if m not in INFORMED}
-    for methods in settings.values():
-        rivals = competing(methods)
-        for name, rank in _places(rivals, sign).items():
-            out[name].append(rank)
-        for name in set(VARIANTS) & set(methods):
-            out[name].append(_places(rivals | {OURS: methods[name]}, sign)[OURS])
-    return out
-
-
-def _places(methods: dict[str, np.ndarray], sign: int) -> dict[str, float]:
-    names = list(competing(METHODS))
-    value = [sign * methods[m].mean() if m in methods else -np.inf for m in names]
-    return dict(zip(names, rankdata(-np.array(value)).tolist(), strict=True))
-
-
-def standard_error(ours: np.ndarray, other: np.ndarray) -> float:
-    """Standard error of the mean difference over the seeds, which share their draws."""
-    if len(ours) < 2:
-        return 0.0
-    return float(np.std(ours - other, ddof=1) / np.sqrt(len(ours)))
-
-
-def parts() -> dict[str, Callable[[Setting], bool]]:
-    """What settings are averaged over, by name: groups of data, classifiers, families of tasks."""
-    groups = {g: lambda s, g=g: DATA[s[0]].group == g for g in GROUPS}
-    bases = {base: lambda s, base=base: s[2] == base for base in BASES}
-    both = {
-        f"{family}, {base}": lambda s, f=family, b=base: (FAMILY[s[1]], s[2]) == (f, b)
-        for family in FAMILIES
-        for base in BASES
-    }
-    return {**groups, **bases, **both, "all": lambda s: True}
-
-
-def missing(results: Results) -> str:
-    """Where ours has fewer draws than there are."""
-    drawn: dict[tuple[str, str, str], dict[str, set[int]]] = {}
-    for cell in results:
-        for name in (OURS, *VARIANTS):
-            seeds = drawn.setdefault((name, cell.data, cell.base), {})
-            if cell.method == name:
-                seeds.setdefault(cell.task, set()).add(cell.seed)
-    n_seeds = len({cell.seed for cell in results})
-    least = {key: min(map(len, tasks.values()), default=0) for key, tasks in drawn.items()}
-    few = [
-        f"{name} with {base} on {data} ({count})"
-        for (name, data, base), count in least.items()
-        if count < n_seeds
-    ]
-    return f"Fewer draws: {', '.join(few)}." if few else "No draw is missing."
 
 
 def in_short(results: Results) -> str:
@@ -166,14 +78,6 @@ def overview(results: Results) -> str:
     return "\n".join(lines)
 
 
-def level(methods: dict[str, np.ndarray], sign: int) -> bool:
-    """Whether ours is the best, or within one standard error of it."""
-    rivals = competing(methods)
-    best = best_of(rivals, sign)
-    behind = sign * (rivals[best].mean() - rivals[OURS].mean())
-    return bool(behind <= standard_error(rivals[OURS], rivals[best]))
-
-
 def families(results: Results) -> str:
     """Mean scores by family of tasks, over the settings that a method takes."""
     names = list(METHODS)
@@ -197,6 +101,35 @@ def families(results: Results) -> str:
                         + " | ".join(cells)
                         + " |"
                     )
+    return "\n".join(lines)
+
+
+def families_by_group(results: Results) -> str:
+    """Mean scores of ours and of the best other method that takes all the settings."""
+    lines = [
+        "| data | family | settings | "
+        + " | ".join(f"{score}: ours | best other" for score in SIGN)
+        + " |",
+        "|---" * (3 + 2 * len(SIGN)) + "|",
+    ]
+    found = {score: by_setting(results, score) for score in SIGN}
+    for group in GROUPS:
+        for family in FAMILIES:
+            cells = []
+            for score, sign in SIGN.items():
+                rows = [
+                    competing(m) for s, m in found[score].items()
+                    if (DATA[s[0]].group, FAMILY[s[1]]) == (group, family)
+                ]  # fmt: skip
+                if not rows:
+                    break
+                takers = set.intersection(*map(set, rows))
+                mean = {m: float(np.mean([row[m].mean() for row in rows])) for m in takers}
+                own = mean.pop(OURS)
+                best = max(mean, key=lambda m: sign * mean[m])
+                cells += [f"{own:.3f}", f"{best} {mean[best]:.3f}"]
+            if cells:
+                lines.append(f"| {group} | {family} | {len(rows)} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
@@ -259,12 +192,6 @@ def by_cell(results: Results, score: str = "F1") -> str:
         ]
         lines.append(f"| {data} | {task} | {base} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
-
-
-def lost(results: Results, score: str) -> dict[Setting, dict[str, np.ndarray]]:
-    """Settings in which another method is ahead of ours by more than a standard error."""
-    settings = by_setting(results, score)
-    return {s: methods for s, methods in settings.items() if not level(methods, SIGN[score])}
 
 
 def losses(results: Results) -> str:
@@ -380,6 +307,9 @@ def report(
             overview(results),
             "**Means by family of tasks**; an asterisk marks means over fewer settings.",
             families(results),
+            "**Means by group of data and family of tasks**, beside the best other method that "
+            "takes all of these settings.",
+            families_by_group(results),
             "**Ours beside each other method**, on the settings that both take: means, and in how "
             "many ours is ahead or behind by more than a standard error.",
             beside_each(results),
