@@ -20,11 +20,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from decoupling._typing import AnyArray, BoolArray, FloatArray, IntArray
 from decoupling._validation import (
-    SUM_TOLERANCE,
     all_or_nothing,
     check_count,
     check_evidence,
-    is_dask,
     warn_user,
 )
 from decoupling.cross_fitting import (
@@ -48,6 +46,18 @@ from decoupling.diagnostics import (
     warn_of_few,
     warn_of_unseen,
 )
+from decoupling.fit_input import (
+    FitInput,
+    check_chunks,
+    check_every_label,
+    expected_shares,
+    is_prefit,
+    known_noise,
+    known_rows,
+    possible_codes,
+    prefit_columns,
+    task_of,
+)
 from decoupling.inference.class_prior import ClassPrior
 from decoupling.inference.infer import check_options, infer
 from decoupling.inference.posterior import as_generator, draw_categories, label_conditional
@@ -63,10 +73,8 @@ from decoupling.nested_folds import nest
 from decoupling.notebook import ShowsTransitions
 from decoupling.pseudo_labels import self_train
 from decoupling.retraining import Retrained, retrain
-from decoupling.signs import listed
-from decoupling.transitions._rates import allows_noise, check_rates, is_auto
-from decoupling.transitions.choice import choose_task, class_array, encode, given_labels
-from decoupling.transitions.estimate import estimated_prior, with_rates
+from decoupling.transitions.choice import class_array, encode, given_labels
+from decoupling.transitions.estimate import estimated_prior
 from decoupling.transitions.prior import TransitionPrior
 from decoupling.transitions.tasks import Task
 
@@ -266,30 +274,30 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         **fit_params
             Passed on to the ``fit`` of the classifier.
         """
-        X, codes, weight, known = self._prepare(X, y, sample_weight, known_classes)
-        counts = np.ones(len(codes)) if weight is None else weight
-        training = self._training(fit_params, weight)
+        given = self._prepare(X, y, sample_weight, known_classes)
+        training = self._training(fit_params, given.weight)
         self._say("p(label | x)")
-        with needing_proba(training.estimator), naming_gaps(X):
-            self.label_model_ = self._fit_label_model(training, X, codes, weight)
+        with needing_proba(training.estimator), naming_gaps(given.X):
+            self.label_model_ = self._fit_label_model(training, given)
         self.label_proba_ = self.label_model_.proba
-        self.prior_, support = self._transition_prior(codes, counts)
+        self.prior_, support = self._transition_prior(given)
         self._say("p(class | x) and p(label | class)")
         self.posterior_ = infer(
-            self.label_proba_, self.prior_, sample_weight=weight, **self._inference()
+            self.label_proba_, self.prior_, sample_weight=given.weight, **self._inference()
         ).supported_by(support)
         self.n_iter_ = self.posterior_.trace.n_iter
         self.transitions_ = self.posterior_.transitions
-        self.retrained_ = self._retrain(training, X, codes, weight, known)
+        self.retrained_ = self._retrain(training, given)
         self.class_proba_ = (self.retrained_ or self.posterior_).class_proba
         self.label_conditional_proba_ = label_conditional(
-            self.class_proba_, self.transitions_, codes
+            self.class_proba_, self.transitions_, given.codes
         )
-        certain = known >= 0
-        self.label_conditional_proba_[certain] = np.eye(len(self.classes_))[known[certain]]
+        certain = given.known >= 0
+        self.label_conditional_proba_[certain] = np.eye(len(self.classes_))[given.known[certain]]
         self.transduction_ = self.classes_[self.label_conditional_proba_.argmax(axis=1)]
         warn_of_collapse(self.task_, self.class_proba_)
-        warn_of_balance(self.task_, self._expected_shares(), self.label_conditional_proba_, counts)
+        shares = expected_shares(self.class_prior, self.task_)
+        warn_of_balance(self.task_, shares, self.label_conditional_proba_, given.counts)
         return self
 
     def check(self, X: Any, y: Any, sample_weight: Any = None, known_classes: Any = None) -> Task:
@@ -473,117 +481,53 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
     def _estimator(self) -> Any:
         return classifier_or_default(self.estimator)
 
-    def _prepare(
-        self, X: Any, y: Any, sample_weight: Any, known_classes: Any
-    ) -> tuple[Any, IntArray, FloatArray | None, IntArray]:
-        """Rows, columns of their labels, weights and known classes; refused if it cannot work."""
-        X, codes, weight = self._read(X, y, sample_weight)
-        known = self._known(known_classes, len(codes))
-        codes = self._possible(codes, known)
-        self._check_options(codes, np.ones(len(codes)) if weight is None else weight)
-        if isinstance(self.cv, str) and self.cv == "prefit":
-            self._prefit_columns()
-        elif self.cv is not None:
-            check_folds(self.cv, len(codes))
-        return X, codes, weight, known
-
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, IntArray, FloatArray | None]:
-        """Rows, column of p(label | x) of each row's label, and weights; sets names and task."""
+    def _prepare(self, X: Any, y: Any, sample_weight: Any, known_classes: Any) -> FitInput:
+        """What there is to fit, refused if it cannot work; sets names and task."""
         X = as_rows(X)
-        self._check_chunks(X)
+        check_chunks(X, self.cv)
         validate_data(self, X, skip_check_array=True)
         self.observed_ = read_labels(y, unlabelled=self.unlabelled)
         self._labels_like = library_of(y)
-        self.task_ = self._choose_task()
+        self.task_ = task_of(
+            self.task,
+            self.observed_,
+            negative=self.negative,
+            noise=self.noise,
+            labelled=self.labelled,
+            unlabelled=self.unlabelled,
+        )
         self.classes_ = class_array(self.task_, self.observed_.values)
         self.labels_ = self.task_.labels
         codes = self._codes()
         check_consistent_length(X, codes)
-        return X, codes, check_weights(sample_weight, X)
-
-    def _check_chunks(self, X: Any) -> None:
-        if is_dask(X) and not (isinstance(self.cv, str) and self.cv == "prefit"):
-            raise ValueError(
-                "X is a collection of Dask, on which classifiers are not fitted here. Fit one "
-                'elsewhere, on a sample or with one made for Dask, and pass it with cv="prefit": '
-                "it then predicts chunk by chunk. Or compute X, if it fits into memory; or pass "
-                "p(label | x) of your own to decoupling.infer."
-            )
-
-    def _known(self, known_classes: Any, n_rows: int) -> IntArray:
-        """Row of T of each row's class where it is known, -1 elsewhere, (N,)."""
-        if known_classes is None:
-            return np.full(n_rows, -1)
-        check_consistent_length(self.observed_.codes, known_classes)
-        return encode_labels(known_classes, self.task_.classes, name="known_classes")
-
-    def _possible(self, codes: IntArray, known: IntArray) -> IntArray:
-        """Labels that the known classes can have, (N,); else that of the class, or none."""
-        task = self.task_
-        impossible = (known >= 0) & ~task.mask[known, codes]
-        if not task.has_unlabelled:
-            impossible &= task.own[known] >= 0
-        instead = np.where(task.own[known] < 0, 0, task.own[known])
-        return np.where(impossible & task.mask[known, instead], instead, codes)
-
-    def _choose_task(self) -> Task:
-        if isinstance(self.task, TransitionPrior):
-            for name in ("noise", "labelled"):
-                if getattr(self, name) is not None:
-                    raise ValueError(
-                        f"{name}= was passed along with a TransitionPrior as task, which already "
-                        f"says it: leave {name} out, or put it into the prior."
-                    )
-            return self.task.task
-        noise = allows_noise(self.noise)
-        return choose_task(
-            self.task,
-            self.observed_,
-            negative=self.negative,
-            noise=noise,
-            unlabelled=self.unlabelled,
-        )
+        weight = check_weights(sample_weight, X)
+        known = known_rows(self.task_, codes, known_classes)
+        given = FitInput(X, possible_codes(self.task_, codes, known), weight, known)
+        self._check_options(given)
+        if is_prefit(self.cv):
+            self._prefit_columns()
+        elif self.cv is not None:
+            check_folds(self.cv, len(codes))
+        return given
 
     def _codes(self) -> IntArray:
         """Column of p(label | x) of each row's label, (N,)."""
         return encode(self.task_, given_labels(self.observed_))
 
-    def _check_options(self, codes: IntArray, counts: FloatArray) -> None:
+    def _check_options(self, given: FitInput) -> None:
         """Refuse what cannot work before anything is fitted, which may take long."""
         check_count("rounds", self.rounds, least=0)
         check_options(self.expected_log, self.order)
         if not isinstance(self.evidence, str):
             check_evidence("evidence", self.evidence)
-        self._expected_shares()
+        expected_shares(self.class_prior, self.task_)
         if isinstance(self.class_prior, ClassPrior):
             self.class_prior.start(self.task_.classes)
-        if not counts[self.observed_.labelled].any():
+        if not given.counts[self.observed_.labelled].any():
             raise ValueError("sample_weight is 0 for every labelled row: no label is left.")
-        task = self.task_
-        if isinstance(self.task, TransitionPrior):
-            possible = self.task.mean
-        else:
-            anything = task.mask / task.mask.sum(axis=1, keepdims=True)
-            possible = with_rates(task, anything, self.labelled, self._known_noise())
-        for s in np.flatnonzero(~possible.any(axis=0)):
-            name = "unlabelled" if task.labels[s] is None else repr(task.labels[s])
-            raise ValueError(
-                f"No class can get the label {name}, which {int((codes == s).sum())} rows of y "
-                "have: p(label | class) is 0 for all. Correct labelled= and noise=, or the "
-                "TransitionPrior."
-            )
-
-    def _expected_shares(self) -> FloatArray | None:
-        """Share of each class that the user expects, (C,)."""
-        if self.class_prior is None or isinstance(self.class_prior, ClassPrior):
-            return None
-        shares = check_rates("class_prior", self.class_prior, self.task_.classes)
-        if abs(shares.sum() - 1.0) > SUM_TOLERANCE:
-            raise ValueError(
-                f"class_prior must sum to 1 over the classes {listed(self.task_.classes)}; its "
-                f"sum is {shares.sum():.6g}."
-            )
-        return shares
+        check_every_label(
+            self.task, self.task_, given.codes, labelled=self.labelled, noise=self.noise
+        )
 
     def _training(self, fit_params: dict[str, Any], weight: FloatArray | None) -> Training:
         params = fit_params
@@ -598,18 +542,16 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         check_estimator_options(self._estimator(), params)
         return Training(self._estimator(), params, self.n_jobs)
 
-    def _fit_label_model(
-        self, training: Training, X: Any, codes: IntArray, weight: FloatArray | None
-    ) -> LabelModel:
-        n_labels, unlabelled = len(self.task_.labels), self.task_.has_unlabelled
+    def _fit_label_model(self, training: Training, given: FitInput) -> LabelModel:
+        X, codes, weight, unlabelled = given.X, given.codes, given.weight, self.task_.has_unlabelled
         options: dict[str, Any] = {
-            "n_labels": n_labels,
+            "n_labels": len(self.task_.labels),
             "has_unlabelled": unlabelled,
             "constant_rate": self.task_.rate_tied,
             "calibrate": self.calibrate,
         }
         seen = codes >= int(unlabelled)
-        if isinstance(self.cv, str) and self.cv == "prefit":
+        if is_prefit(self.cv):
             columns = self._prefit_columns()
             model = prefit_label_model(training.estimator, X, codes, weight, columns, **options)
             if not self.task_.clean:
@@ -628,33 +570,12 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
 
     def _prefit_columns(self) -> IntArray:
         """Column of p(label | x) of each class of the fitted classifier, by name."""
-        check_is_fitted(self.estimator)
-        known = self.estimator.classes_
-        try:
-            columns = encode(self.task_, known, unlabelled=self.unlabelled)
-        except ValueError:
-            raise ValueError(
-                f'cv="prefit": the classifier knows {listed(known.tolist())}, and some of these '
-                f"are not among the labels {listed(self.observed_.values.tolist())} of y. If y "
-                "merely lacks them, name them in a TransitionPrior as task."
-            ) from None
-        labels = self.observed_.values
-        codes = encode_labels(labels, self.task_.labels)
-        absent = [
-            label for label, s in zip(labels.tolist(), codes, strict=True) if s not in columns
-        ]
-        if absent:
-            raise ValueError(
-                f'cv="prefit": the classifier was not fitted on the labels {absent} of y; it knows '
-                f"{known.tolist()}."
-            )
-        return columns
+        return prefit_columns(self.estimator, self.task_, self.observed_, self.unlabelled)
 
-    def _transition_prior(
-        self, codes: IntArray, counts: FloatArray
-    ) -> tuple[TransitionPrior, FloatArray]:
+    def _transition_prior(self, given: FitInput) -> tuple[TransitionPrior, FloatArray]:
         """What the user said of T, or a first estimate; and how many rows stand behind it, (C,)."""
-        rows = np.bincount(codes, counts, minlength=len(self.task_.labels))
+        noise = known_noise(self.noise)
+        rows = np.bincount(given.codes, given.counts, minlength=len(self.task_.labels))
         said = np.full(len(self.task_.classes), np.inf)
         if isinstance(self.task, TransitionPrior):
             warn_of_unseen(self.task_, rows)
@@ -663,24 +584,21 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
             self.task_,
             self.label_model_.proba,
             self.label_model_.raw,
-            codes,
-            counts,
+            given.codes,
+            given.counts,
             labelled=self.labelled,
-            noise=self._known_noise(),
+            noise=noise,
         )
         rate_known = self.labelled is not None or not self.task_.has_unlabelled
-        if rate_known and (self._known_noise() is not None or self.task_.clean):
+        if rate_known and (noise is not None or self.task_.clean):
             return prior, said
         warn_of_few(self.task_, support, rows)
         return prior, support
 
     def _rates_said(self) -> bool:
         """Whether the user has said something of T, beyond the task."""
-        said = self.labelled is not None or self._known_noise() is not None
+        said = self.labelled is not None or known_noise(self.noise) is not None
         return said or isinstance(self.task, TransitionPrior)
-
-    def _known_noise(self) -> Any:
-        return None if is_auto(self.noise) else self.noise
 
     def _inference(self) -> dict[str, Any]:
         return {
@@ -692,51 +610,37 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
             "tol": _TOLERANCE,
         }
 
-    def _retrain(
-        self,
-        training: Training,
-        X: Any,
-        codes: IntArray,
-        weight: FloatArray | None,
-        known: IntArray,
-    ) -> Retrained | None:
+    def _retrain(self, training: Training, given: FitInput) -> Retrained | None:
         """Rounds of retraining, or of self-training if labels are right; None if there is none."""
-        folds, task = self.label_model_.folds, self.task_
-        counts = np.ones(len(codes)) if weight is None else weight
-        labelled = (codes >= int(task.has_unlabelled)) & (counts > 0)
+        folds, task, known = self.label_model_.folds, self.task_, given.known
+        labelled = (given.codes >= int(task.has_unlabelled)) & (given.counts > 0)
         if not (self.rounds and folds and all(labelled[fold.fit].any() for fold in folds)):
             return None
         self._say(f"{self.rounds} rounds of retraining at most")
         if not (task.clean and task.complete):
-            return self._retrain_apart(training, X, codes, weight, labelled, known)
+            return self._retrain_apart(training, given, labelled)
         unlabelled = self.prior_.mean[:, 0]
         # Rows with a label are then like those without one, and may teach them.
         if task.has_unlabelled and np.allclose(unlabelled, unlabelled[0]):
-            right = np.where(known >= 0, task.own[known], codes)
-            return self_train(training, X, right, counts, folds, task, self.rounds)
+            right = np.where(known >= 0, task.own[known], given.codes)
+            return self_train(training, given.X, right, given.counts, folds, task, self.rounds)
         return None
 
     def _retrain_apart(
-        self,
-        training: Training,
-        X: Any,
-        codes: IntArray,
-        weight: FloatArray | None,
-        labelled: BoolArray,
-        known: IntArray,
+        self, training: Training, given: FitInput, labelled: BoolArray
     ) -> Retrained | None:
         """Rounds of retraining, each fold by itself; None if too little is left within folds."""
+        X, codes = given.X, given.codes
         nested = nest(self.label_model_.folds, codes)
-        counts = np.ones(len(codes)) if weight is None else weight
         if not all(labelled[fold.fit].any() for view in nested for fold in view.inner):
             return None
         learn = self.learn_transitions and not self._rates_said()
         try:
-            views = self.label_model_.within(training, X, codes, weight, nested)
+            views = self.label_model_.within(training, X, codes, given.weight, nested)
             proba = [self.posterior_.predict(view).class_proba for view in views]
             return retrain(
-                training, X, codes, counts, nested, self.task_, proba, self.transitions_,
-                self.rounds, known, learn_transitions=learn,
+                training, X, codes, given.counts, nested, self.task_, proba, self.transitions_,
+                self.rounds, given.known, learn_transitions=learn,
             )  # fmt: skip
         except ValueError as error:
             # It could be fitted on the rows of every fold; within them there are fewer.
