@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from decoupling.cross_fitting import Fold, make_folds
+from decoupling.folds import Fold, make_folds
 from decoupling.inference.blocks import RowBlocks
 from decoupling.inference.class_prior import KnownGamma
 from decoupling.inference.dirichlet import DirichletRows

@@ -10,7 +10,7 @@ from decoupling.class_calibration import (
     calibrate_classes,
     updated_transitions,
 )
-from decoupling.label_model import tempered
+from decoupling.temperature import tempered
 from decoupling.transitions import tasks
 
 AB = ("a", "b")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from decoupling.cross_fitting import Fold, make_folds
+from decoupling.folds import Fold, make_folds
 from decoupling.nested_folds import nest, shared_fits
 
 CODES = np.tile([0, 0, 1, 2], 10)

@@ -11,10 +11,11 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
-from decoupling.cross_fitting import Training, make_folds
-from decoupling.label_model import tempered
+from decoupling.cross_fitting import Training
+from decoupling.folds import make_folds
 from decoupling.label_spreading import row_graph, spread
 from decoupling.pseudo_labels import mixture_shares, self_train, surest_members, with_shares
+from decoupling.temperature import tempered
 from decoupling.transitions import tasks
 
 CLEAN = tasks.semi_supervised(("a", "b"))

@@ -10,8 +10,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from decoupling.class_calibration import best_calibration, calibrate_classes
-from decoupling.cross_fitting import Fold, Training, make_folds
-from decoupling.label_model import tempered
+from decoupling.cross_fitting import Training
+from decoupling.folds import Fold, make_folds
 from decoupling.nested_folds import nest
 from decoupling.retraining import (
     fit_classes,
@@ -21,6 +21,7 @@ from decoupling.retraining import (
     retrain,
     training_weights,
 )
+from decoupling.temperature import tempered
 from decoupling.transitions import tasks
 from decoupling.transitions.tasks import Task
 

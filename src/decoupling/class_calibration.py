@@ -18,7 +18,7 @@ from scipy.special import softmax
 
 from decoupling._typing import BoolArray, FloatArray, IntArray
 from decoupling.inference.posterior import label_conditional
-from decoupling.label_model import (
+from decoupling.temperature import (
     HOTTEST,
     LEAST,
     TEMPERATURE_SPREAD,

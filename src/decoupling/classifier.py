@@ -26,15 +26,11 @@ from decoupling._validation import (
     warn_user,
 )
 from decoupling.cross_fitting import (
-    Fold,
     Training,
     as_rows,
     check_estimator_options,
-    check_fold_weights,
-    check_folds,
     check_weights,
     classifier_or_default,
-    make_folds,
     naming_gaps,
     needing_proba,
     tagged_like,
@@ -58,6 +54,7 @@ from decoupling.fit_input import (
     prefit_columns,
     task_of,
 )
+from decoupling.folds import Fold, check_fold_weights, check_folds, make_folds
 from decoupling.inference.class_prior import ClassPrior
 from decoupling.inference.infer import check_options, infer
 from decoupling.inference.posterior import as_generator, draw_categories, label_conditional

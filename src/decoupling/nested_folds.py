@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from decoupling._typing import IntArray
-from decoupling.cross_fitting import Fold
+from decoupling.folds import Fold
 
 
 @dataclass(frozen=True, eq=False)

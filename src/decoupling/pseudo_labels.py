@@ -10,10 +10,11 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
 from decoupling._typing import FloatArray, IntArray
-from decoupling.cross_fitting import Ensemble, Fold, Training, out_of_fold
-from decoupling.label_model import best_temperature, log_proba, tempered
+from decoupling.cross_fitting import Ensemble, Training, out_of_fold
+from decoupling.folds import Fold
 from decoupling.label_spreading import row_graph, spread
 from decoupling.retraining import MEMBERS, Retrained, fit_classes, keep_most_probable
+from decoupling.temperature import best_temperature, log_proba, tempered
 from decoupling.transitions.tasks import Task
 
 # Unlabelled rows take part if the probability of a class is at least this.

@@ -18,10 +18,11 @@ from sklearn.utils.parallel import Parallel, delayed
 from decoupling._typing import FloatArray, IntArray
 from decoupling._validation import warn_user
 from decoupling.class_calibration import calibrate_classes
-from decoupling.cross_fitting import Ensemble, Fold, Training, out_of_fold
+from decoupling.cross_fitting import Ensemble, Training, out_of_fold
+from decoupling.folds import Fold
 from decoupling.inference.posterior import label_conditional
-from decoupling.label_model import log_proba, tempered
 from decoupling.nested_folds import NestedFold
+from decoupling.temperature import log_proba, tempered
 from decoupling.transitions.tasks import Task
 
 # Unlabelled rows take part if the probability of a class is at least this; a little more where some

@@ -18,8 +18,9 @@ import sklearn
 from decoupling._typing import AnyArray, BoolArray, FloatArray
 from decoupling._validation import is_dask
 from decoupling.classifier import DecouplingClassifier
-from decoupling.cross_fitting import Ensemble, Fold, Renamed
+from decoupling.cross_fitting import Ensemble, Renamed
 from decoupling.dataframes import Library
+from decoupling.folds import Fold
 from decoupling.inference.class_prior import ClassPrior, GammaPosterior, KnownGamma
 from decoupling.inference.conjugate import DirP
 from decoupling.inference.dirichlet import DirichletRows

@@ -14,7 +14,8 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from decoupling._typing import BoolArray, FloatArray, IntArray
-from decoupling.cross_fitting import Ensemble, Fold, Training
+from decoupling.cross_fitting import Ensemble, Training
+from decoupling.folds import Fold
 from decoupling.pseudo_labels import with_shares
 from decoupling.self_training.cut_edges import UNLABELLED, cut_edges
 
