@@ -13,9 +13,10 @@ from decoupling._typing import FloatArray, IntArray
 from decoupling.cross_fitting import Ensemble, Training, out_of_fold
 from decoupling.folds import Fold
 from decoupling.label_spreading import row_graph, spread
-from decoupling.retraining import MEMBERS, Retrained, fit_classes, keep_most_probable
+from decoupling.retraining import Retrained, fit_classes
 from decoupling.temperature import best_temperature, log_proba, tempered
 from decoupling.transitions.tasks import Task
+from decoupling.trusted_rows import MEMBERS, keep_most_probable
 
 # Unlabelled rows take part if the probability of a class is at least this.
 _SURE: Final = 0.6
