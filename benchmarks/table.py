@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
-PACKAGES = ("decoupling", "numpy", "scipy", "scikit-learn", "gensim")
+PACKAGES = ("decoupling", "numpy", "scipy", "scikit-learn", "gensim", "cleanlab", "pulearn")
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from sklearn.linear_model import LogisticRegression
 from decoupling import ClassPrior, TransitionPrior
 from decoupling.fit_input import (
     FitInput,
+    check_chunks,
     check_every_label,
     expected_shares,
     is_prefit,
@@ -15,7 +16,12 @@ from decoupling.fit_input import (
     task_of,
 )
 from decoupling.labels import read_labels
-from decoupling.transitions.tasks import multi_positive_unlabelled, noisy, semi_supervised
+from decoupling.transitions.tasks import (
+    complementary,
+    multi_positive_unlabelled,
+    noisy,
+    semi_supervised,
+)
 
 OPTIONS = {"negative": "negative", "noise": None, "labelled": None, "unlabelled": None}
 
@@ -69,6 +75,23 @@ def test_a_label_that_the_known_class_cannot_have_gives_way():
     )
 
 
+def test_a_label_stays_where_there_is_none_to_put_in_its_place():
+    """Complementary labels: a class has none of its own, and here every row has one."""
+    task = complementary(["a", "b", "c"])
+    codes, known = np.array([0, 1]), np.array([0, 0])  # "not a" of a row that is "a"
+    np.testing.assert_array_equal(possible_codes(task, codes, known), codes)
+    every = complementary(["a", "b", "c"], unlabelled=True)  # there, no label is one
+    np.testing.assert_array_equal(possible_codes(every, codes + 1, known), [0, 2])
+
+
+def test_rows_of_dask_need_a_classifier_that_is_fitted():
+    chunks = pytest.importorskip("dask.array").zeros((4, 2))
+    check_chunks(chunks, "prefit")
+    check_chunks(np.zeros((4, 2)), 5)
+    with pytest.raises(ValueError, match="X is a collection of Dask"):
+        check_chunks(chunks, 5)
+
+
 def test_a_label_that_no_class_can_get_is_named_and_counted():
     task = semi_supervised(["cat", "dog"])
     codes = np.array([0, 0, 1, 2])
@@ -100,6 +123,8 @@ def test_columns_of_a_fitted_classifier_go_by_name():
     rows = np.arange(3.0)[:, None]
     fitted = LogisticRegression().fit(rows[:2], ["dog", "cat"])
     np.testing.assert_array_equal(prefit_columns(fitted, task, observed, None), [0, 1])
+    some = noisy(["dog", "cat"], unlabelled=True)  # column 0 is unlabelled
+    np.testing.assert_array_equal(prefit_columns(fitted, some, observed, None), [2, 1])
     more = LogisticRegression().fit(rows, ["dog", "cat", "cow"])
     with pytest.raises(ValueError, match="are not among the labels"):
         prefit_columns(more, task, observed, None)

@@ -56,11 +56,24 @@ def test_folds_of_the_user(kind):
         (ShuffleSplit(1, test_size=3), 9, "6 rows are never held out, 0 more than once"),
         ([([0], [0, 1]), ([0], [1, 2])], 4, "1 rows are never held out, 1 more than once"),
         ([([2, 3], [0, 1]), ([], [2, 3])], 4, "fold 1 has no rows to fit on"),
+        ([([0, 1], [2, -1]), ([2, 3], [0, 1])], 4, "cv has row -1, and X has rows 0 to 3"),
+        ([([0, 1], [2, 4]), ([2, 3], [0, 1])], 4, "cv has row 4, and X has rows 0 to 3"),
+        ([([0.0, 1.0], [2, 3]), ([2, 3], [0, 1])], 4, "rows as integers; got an array of float"),
+        ([[0, 1, 2], [3]], 4, "cv must be pairs of rows"),
     ],
 )
 def test_bad_folds(cv, n_rows, message):
     with pytest.raises(ValueError, match=message):
         make_folds(np.zeros((n_rows, 1)), np.zeros(n_rows, int), cv, np.random.RandomState(0))
+
+
+def test_folds_as_masks():
+    held = np.array([True, False, True, False])
+    folds = make_folds(
+        np.zeros((4, 1)), np.zeros(4, int), [(~held, held), (held, ~held)], np.random.RandomState(0)
+    )
+    assert [fold.predict.tolist() for fold in folds] == [[0, 2], [1, 3]]
+    assert [fold.fit.tolist() for fold in folds] == [[1, 3], [0, 2]]
 
 
 def test_a_fold_needs_rows_that_count():

@@ -70,19 +70,20 @@ def main() -> None:
     parser.add_argument("--report", action="store_true", help="only make the tables")
     parser.add_argument("--write", action="store_true", help="put the tables into the README")
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--data", nargs="+", choices=list(DATA), default=list(DATA))
+    parser.add_argument("--data", nargs="+", choices=list(DATA), help="of these data sets alone")
     parser.add_argument("--bases", nargs="+", choices=BASES, default=list(BASES))
     parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
     parser.add_argument("--jobs", type=int, default=-1)
     chosen = parser.parse_args()
+    every = list(DATA) if chosen.data is None else chosen.data
     if chosen.settings:
         tuned = [name for name, data in DATA.items() if data.group == "tune"]
         resume(store.cells(tuned, ["logistic"], list(SETTINGS), 3), store.SETTINGS, chosen.jobs)
     if chosen.full:
-        wanted = store.cells(chosen.data, chosen.bases, chosen.methods, chosen.seeds)
+        wanted = store.cells(every, chosen.bases, chosen.methods, chosen.seeds)
         resume(wanted, store.FULL, chosen.jobs)
     if chosen.causes:
-        resume(lost_cells(chosen.data), store.CAUSES, chosen.jobs)
+        resume(lost_cells(every), store.CAUSES, chosen.jobs)
     if chosen.network:
         wanted = network.cells(chosen.network, chosen.seeds)
         scored = partial(network.evaluate, cache=chosen.network)
@@ -93,16 +94,16 @@ def main() -> None:
         text += "\n\n" + network.tables(store.load(store.NETWORK))
         figures.draw(results)
     else:
-        data = [name for name in chosen.data if not DATA[name].package]
+        data = chosen.data or [name for name in DATA if not DATA[name].package]
         with TemporaryDirectory() as folder:
             path = Path(folder) / "results.jsonl"
             run(list(store.cells(data, ["logistic"], chosen.methods, 2)), path, chosen.jobs)
             results = store.load(path)
         text = report.report(results)
-    every = report.every_setting(results)
-    print(text, every, sep="\n\n")
+    settings = report.every_setting(results)
+    print(text, settings, sep="\n\n")
     if chosen.write:
-        report.write(text, every)
+        report.write(text, settings)
 
 
 def resume(

@@ -17,7 +17,7 @@ from benchmarks.quality.standing import (
 )
 
 FOLDER = Path(__file__).with_name("figures")
-COLOURS = ("#4477aa", "#ee6677", "#228833", "#aa3377")
+COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#aa3377")
 
 
 def draw(results: Results) -> None:
@@ -89,6 +89,8 @@ def margins(results: Results) -> object:
         gaps.sort()
         for group, colour in zip(GROUPS, COLOURS, strict=True):
             at = [k for k, gap in enumerate(gaps) if gap[2] == group]
+            if not at:
+                continue
             ax.errorbar(
                 at, [gaps[k][0] for k in at], [gaps[k][1] for k in at],
                 fmt="o", ms=4, color=colour, elinewidth=1, label=f"{group} ({len(at)})",

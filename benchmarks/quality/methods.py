@@ -19,6 +19,7 @@ from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 
 from benchmarks.quality.problems import FAMILY, LABELLED, NEGATIVE, WRONG, Problem
 from decoupling import ClassPrior, DecouplingClassifier, SetredClassifier
+from decoupling.folds import make_folds
 
 TASK = {
     "semi 1%": "semi-supervised", "semi 10%": "semi-supervised", "noise 20%": "noisy",
@@ -100,12 +101,11 @@ def _stack(first: Rows, second: Rows) -> Rows:
 
 
 def _folds(codes: np.ndarray, seed: int) -> list[np.ndarray]:
-    """Rows to fit in each of five folds, or of as many as the rarest label has rows."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        n_folds = min(5, np.unique(codes, return_counts=True)[1].min())
-        folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(codes, codes)
-        return [fit for fit, _ in folds]
+    """Rows to fit in each of five folds; dealt as ours are where a label has fewer rows."""
+    if np.unique(codes, return_counts=True)[1].min() < 5:
+        return [fold.fit for fold in make_folds(None, codes, 5, np.random.RandomState(seed))]
+    folds = StratifiedKFold(5, shuffle=True, random_state=seed).split(codes, codes)
+    return [fit for fit, _ in folds]
 
 
 def elkan_noto(problem: Problem, model: object, seed: int) -> Answer:
@@ -134,7 +134,7 @@ def _over(proba: np.ndarray, rate: np.ndarray) -> np.ndarray:
     return np.hstack([1.0 - positive.sum(axis=1, keepdims=True), positive])
 
 
-def pulearn_with(name: str) -> Method:
+def pulearn_with(name: str, **given: object) -> Method:
     """One of pulearn's classifiers, for one positive class; its "probabilities" cut at 1."""
 
     def method(problem: Problem, model: object, seed: int) -> Answer:
@@ -142,14 +142,19 @@ def pulearn_with(name: str) -> Method:
             raise UnsuitedError
         import pulearn
 
-        # More than its tenth is held out, for which a dozen positives are too few.
-        more = {"hold_out_ratio": 0.2} if name == "ElkanotoPuClassifier" else {}
-        pu = getattr(pulearn, name)(clone(model), random_state=seed, **more)
+        positive = codes_of(problem) == 1
+        options = dict(given)
+        if name == "BaggingPuClassifier":
+            # Bags as balanced as those of Mordelet and Vert: by default each has all the rows.
+            options["max_samples"] = int(positive.sum())
+        if name == "WeightedElkanotoPuClassifier":
+            options |= {"labeled": int(positive.sum()), "unlabeled": int((~positive).sum())}
+        pu = getattr(pulearn, name)(clone(model), random_state=seed, **options)
         X, X_test = (
             part if isinstance(part, np.ndarray) else part.toarray()  # it takes no sparse rows
             for part in (problem.X, problem.X_test)
         )
-        pu.fit(X, np.where(codes_of(problem) == 1, 1, 0))
+        pu.fit(X, positive.astype(int))
         return Answer(*(_cut(pu.predict_proba(part)) for part in (X_test, X)))
 
     return method
@@ -291,8 +296,10 @@ METHODS = {
     "naive": naive,
     "naive, 5 folds": in_folds(naive),
     "Elkan-Noto": elkan_noto,
-    "pulearn Elkan-Noto": pulearn_with("ElkanotoPuClassifier"),
-    "pulearn bagging": pulearn_with("BaggingPuClassifier"),
+    # More than their tenth is held out, for which a dozen positives are too few.
+    "pulearn Elkan-Noto": pulearn_with("ElkanotoPuClassifier", hold_out_ratio=0.2),
+    "pulearn weighted": pulearn_with("WeightedElkanotoPuClassifier", hold_out_ratio=0.2),
+    "pulearn bagging": pulearn_with("BaggingPuClassifier", n_estimators=50),
     "cleanlab": clean_learning,
     "cleanlab, 5 folds": in_folds(clean_learning),
     "self-training": self_training,

@@ -107,18 +107,27 @@ def lost(results: Results, score: str) -> dict[Setting, dict[str, np.ndarray]]:
 
 
 def missing(results: Results) -> str:
-    """Where ours has fewer draws than there are."""
-    drawn: dict[tuple[str, str, str], dict[str, set[int]]] = {}
-    for cell in results:
-        for name in (OURS, *VARIANTS):
-            seeds = drawn.setdefault((name, cell.data, cell.base), {})
-            if cell.method == name:
-                seeds.setdefault(cell.task, set()).add(cell.seed)
-    n_seeds = len({cell.seed for cell in results})
-    least = {key: min(map(len, tasks.values()), default=0) for key, tasks in drawn.items()}
+    """Draws that a method lacks where it has others, settings without ours, and what failed."""
+    seeds = {cell.seed for cell in results}
+    drawn: dict[tuple[Setting, str], set[int]] = defaultdict(set)
+    for cell, scores in results.items():
+        if "failed" not in scores:
+            drawn[(cell.data, cell.task, cell.base), cell.method].add(cell.seed)
+    settings = {setting for setting, _ in drawn}
     few = [
-        f"{name} with {base} on {data} ({count})"
-        for (name, data, base), count in least.items()
-        if count < n_seeds
+        f"{method} on {', '.join(setting)} ({len(found)})"
+        for (setting, method), found in drawn.items()
+        if len(found) < len(seeds)
     ]
-    return f"Fewer draws: {', '.join(few)}." if few else "No draw is missing."
+    few += [
+        f"{OURS} on {', '.join(setting)} (0)"
+        for setting in sorted(settings)
+        if (setting, OURS) not in drawn
+    ]
+    failed = sum("failed" in scores for scores in results.values())
+    return " ".join(
+        [
+            f"Fewer draws: {'; '.join(few)}." if few else "No draw is missing.",
+            f"{failed} failed." if failed else "None failed.",
+        ]
+    )

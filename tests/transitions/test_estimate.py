@@ -70,6 +70,64 @@ def test_confident_rows_by_hand():
     np.testing.assert_array_equal(counts, [[0, 2, 1], [1, 1, 0]])
 
 
+@pytest.mark.parametrize(("n_rows", "sure"), [(200, 100), (70, 40), (30, 20)])
+def test_only_the_surest_rows_of_a_class_are_sure_by_hand(n_rows, sure):
+    """Half of them, or forty; of thirty rows those above the mean, which are fewer."""
+    score = 1 - np.linspace(0, 1, n_rows) ** 4
+    raw = np.column_stack([score, 1 - score])
+    codes, weight = np.zeros(n_rows, dtype=int), np.ones(n_rows)
+    rows = confident_rows(tasks.noisy(AB), raw, codes, weight)
+    np.testing.assert_array_equal(np.flatnonzero(rows == 0), np.arange(sure))
+    assert (score >= score.mean()).sum() >= sure
+
+
+def test_rows_that_are_as_sure_as_the_last_of_the_surest_are_sure():
+    score = np.append(np.full(150, 0.9), np.full(50, 0.1))
+    raw = np.column_stack([score, 1 - score])
+    rows = confident_rows(tasks.noisy(AB), raw, np.zeros(200, dtype=int), np.ones(200))
+    np.testing.assert_array_equal(np.flatnonzero(rows == 0), np.arange(150))
+
+
+def test_unlabelled_rows_are_rows_of_their_class_too():
+    """A third of all rows have a label: the surest of 300 rows are taken, not of 100."""
+    score = 1 - np.linspace(0, 1, 300) ** 2
+    score = np.append(score, 1 - score)
+    raw = np.column_stack([np.zeros(600), score, 1 - score])
+    codes = np.repeat([1, 2], 300)
+    codes[np.arange(600) % 3 > 0] = 0
+    rows = confident_rows(tasks.noisy(AB, unlabelled=True), raw, codes, np.ones(600))
+    np.testing.assert_array_equal(np.bincount(rows + 1), [300, 150, 150])
+
+
+@pytest.mark.parametrize("key", ["noisy", "noisy unlabelled", "cond"])
+def test_the_surest_rows_do_not_depend_on_their_order_or_on_copies(key):
+    task = TASKS[key]
+    proba, codes = draw(task, n_rows=900)
+    proba = proba.round(2)  # many are equally sure
+    weight = np.random.default_rng(1).integers(0, 3, 900)
+    copies = np.random.default_rng(2).permutation(np.repeat(np.arange(900), weight))
+    weighted = confident_transitions(task, proba, codes, weight.astype(float))
+    repeated = confident_transitions(task, proba[copies], codes[copies], np.ones(len(copies)))
+    np.testing.assert_allclose(weighted, repeated, rtol=1e-12)
+    assert weighted.sum() < 0.6 * len(copies)
+
+
+def test_where_classes_overlap_the_surest_rows_blame_the_labeller_less():
+    """Two normals, a fifth of the labels wrong, and p(s|x) as it is."""
+    rng = np.random.default_rng(0)
+    classes = rng.integers(0, 2, 20_000)
+    x = rng.normal(2.0 * classes)
+    wrong = rng.random(20_000) < 0.2
+    codes = np.where(wrong, 1 - classes, classes)
+    second = 1 / (1 + np.exp(2.0 - 2.0 * x))
+    raw = np.column_stack([1 - second, second]) @ [[0.8, 0.2], [0.2, 0.8]]
+    found, support = first_transitions(tasks.noisy(AB), raw, raw, codes, np.ones(20_000))
+    above = [raw[codes == s, s].mean() for s in (0, 1)]
+    at_mean = np.mean([(codes[raw[:, s] >= above[s]] != s).mean() for s in (0, 1)])
+    assert 0.2 < found[0, 1] < at_mean - 0.01
+    np.testing.assert_allclose(support, 5000, rtol=0.02)
+
+
 def test_a_row_over_several_thresholds_goes_to_the_larger():
     raw = np.array([[0.4, 0.6], [0.3, 0.7], [0.2, 0.8]])
     rows = confident_rows(tasks.noisy(AB), raw, np.array([0, 0, 1]), np.ones(3))

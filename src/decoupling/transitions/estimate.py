@@ -18,6 +18,9 @@ from decoupling.transitions.tasks import Task, project
 
 # A class gets its own label at least so many times as often as any other one.
 _OWN_OVER_OTHER: Final = 1.2
+# Of the rows of a class so many are sure at most, the surest ones, and not fewer than these.
+_SUREST: Final = 0.5
+_ENOUGH: Final = 40.0
 # Relative error of a mean of scores, generously.
 _ROUNDING: Final = 1e-12
 
@@ -47,6 +50,10 @@ def confident_rows(task: Task, raw: FloatArray, codes: IntArray, weight: FloatAr
     that is over several of these thresholds goes to the label with the largest p. This is the
     confident joint of Northcutt, Jiang and Chuang (2021). ``raw`` is p(s|x) before calibration,
     whose isotonic map has plateaus.
+
+    Where classes overlap, many of these rows are of another class, and the labels of that class
+    look like mistakes. So if every class has a label of its own, only the surest half of the rows
+    that a class should have are taken, or forty if that is more.
     """
     with_own = np.flatnonzero(task.own >= 0)
     if len(with_own) == 0:
@@ -56,6 +63,12 @@ def confident_rows(task: Task, raw: FloatArray, codes: IntArray, weight: FloatAr
     threshold = np.array(
         [_mean(score[codes == s, k], weight[codes == s]) for k, s in enumerate(columns)]
     )
+    if task.complete:
+        carried = np.array([weight[codes == s].sum() for s in columns])
+        share = carried.sum() / weight.sum()  # of the rows that have a label
+        most = np.maximum(_SUREST * carried / share, _ENOUGH) if share > 0 else carried
+        surest = [_score_of(score[:, k], weight, amount) for k, amount in enumerate(most)]
+        threshold = np.maximum(threshold, surest)
     # The mean of equal scores may be above them by rounding, and nobody would be sure.
     score = np.where(score >= threshold * (1 - _ROUNDING), score, -np.inf)
     sure = np.isfinite(score).any(axis=1)
@@ -186,6 +199,13 @@ def with_rates(
             "TransitionPrior as task."
         )
     return out
+
+
+def _score_of(score: FloatArray, weight: FloatArray, amount: float) -> float:
+    """Score that rows of this weight have at least: the largest ones, and all that are equal."""
+    order = np.argsort(-score)
+    enough = np.searchsorted(np.cumsum(weight[order]), amount * (1.0 - _ROUNDING))
+    return float(score[order[min(int(enough), len(order) - 1)]])
 
 
 def _mean(values: FloatArray, weight: FloatArray) -> float:
