@@ -128,6 +128,8 @@ def test_columns_of_a_fitted_classifier_go_by_name():
     more = LogisticRegression().fit(rows, ["dog", "cat", "cow"])
     with pytest.raises(ValueError, match="are not among the labels"):
         prefit_columns(more, task, observed, None)
+    with pytest.raises(ValueError, match="pass it as estimator="):
+        prefit_columns(None, task, observed, None)
     three = noisy(["cat", "cow", "dog"])
     with pytest.raises(ValueError, match=r"not fitted on the labels \['cow'\]"):
         prefit_columns(fitted, three, read_labels(["cat", "cow", "dog"]), None)

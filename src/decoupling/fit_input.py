@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ class FitInput:
     weight: FloatArray | None
     known: IntArray
 
-    @property
+    @cached_property
     def counts(self) -> FloatArray:
         """How many equal rows each row stands for, (N,)."""
         return np.ones(len(self.codes)) if self.weight is None else self.weight
@@ -114,11 +115,11 @@ def known_noise(noise: Any) -> Any:
 
 
 def check_every_label(
-    asked: str | TransitionPrior, task: Task, codes: IntArray, *, labelled: Any, noise: Any
+    said: str | TransitionPrior, task: Task, codes: IntArray, *, labelled: Any, noise: Any
 ) -> None:
-    """Refuse labels that no class can get by what was said of T."""
-    if isinstance(asked, TransitionPrior):
-        possible = asked.mean
+    """Refuse labels that no class can get by what was said of T: its prior, or these rates."""
+    if isinstance(said, TransitionPrior):
+        possible = said.mean
     else:
         anything = task.mask / task.mask.sum(axis=1, keepdims=True)
         possible = with_rates(task, anything, labelled, known_noise(noise))
@@ -148,13 +149,15 @@ def prefit_columns(
     estimator: Any, task: Task, observed: ObservedLabels, unlabelled: Any
 ) -> IntArray:
     """Column of p(label | x) of each class of the fitted classifier, by name."""
+    if estimator is None:
+        raise ValueError('cv="prefit" needs a fitted classifier: pass it as estimator=.')
     check_is_fitted(estimator)
-    known = estimator.classes_
+    names = estimator.classes_
     try:
-        columns = encode(task, known, unlabelled=unlabelled)
+        columns = encode(task, names, unlabelled=unlabelled)
     except ValueError:
         raise ValueError(
-            f'cv="prefit": the classifier knows {listed(known.tolist())}, and some of these '
+            f'cv="prefit": the classifier knows {listed(names.tolist())}, and some of these '
             f"are not among the labels {listed(observed.values.tolist())} of y. If y "
             "merely lacks them, name them in a TransitionPrior as task."
         ) from None
@@ -164,6 +167,6 @@ def prefit_columns(
     if absent:
         raise ValueError(
             f'cv="prefit": the classifier was not fitted on the labels {absent} of y; it knows '
-            f"{known.tolist()}."
+            f"{names.tolist()}."
         )
     return columns
