@@ -51,8 +51,10 @@ def by_task(results: Results) -> object:
                 ours = method == OURS
                 ax.plot(
                     mean, range(len(TASKS)), marks[k % len(marks)], label=method,
-                    ms=11 if ours else 6, color="black" if ours else colours[k % 20],
-                    mfc="none" if method in INFORMED else None, zorder=3 if ours else 2,
+                    ms=13 if ours else 6, mew=2 if ours else 1,
+                    color="black" if ours else colours[k % 20],
+                    # Ours is a ring, so that who is level with it is seen within.
+                    mfc="none" if ours or method in INFORMED else None, zorder=3 if ours else 2,
                 )  # fmt: skip
             ax.set_title(base, fontsize=10)
             ax.grid(alpha=0.3)
