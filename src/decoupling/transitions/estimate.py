@@ -63,10 +63,10 @@ def confident_rows(task: Task, raw: FloatArray, codes: IntArray, weight: FloatAr
     threshold = np.array(
         [_mean(score[codes == s, k], weight[codes == s]) for k, s in enumerate(columns)]
     )
-    if task.complete:
-        carried = np.array([weight[codes == s].sum() for s in columns])
-        share = carried.sum() / weight.sum()  # of the rows that have a label
-        most = np.maximum(_SUREST * carried / share, _ENOUGH) if share > 0 else carried
+    carried = np.bincount(codes, weight, minlength=raw.shape[1])[columns]
+    if task.complete and carried.any():
+        members = carried * (weight.sum() / carried.sum())  # unlabelled ones among them
+        most = np.maximum(_SUREST * members, _ENOUGH)
         surest = [_score_of(score[:, k], weight, amount) for k, amount in enumerate(most)]
         threshold = np.maximum(threshold, surest)
     # The mean of equal scores may be above them by rounding, and nobody would be sure.
