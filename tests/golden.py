@@ -50,6 +50,14 @@ def self_trained() -> DecouplingClassifier:
     return model.fit(X, _NAMES[codes])
 
 
+def one_sided() -> DecouplingClassifier:
+    """A rare label, learnt from bags, and what was inferred beside a round."""
+    X, codes = draw_labelled(3, 60, labelled=0.4)
+    given = np.where(codes == 1, "ant", None)
+    model = DecouplingClassifier(cv=2, rounds=1, task="positive-unlabelled", random_state=0)
+    return model.fit(X, given)
+
+
 def setred() -> SetredClassifier:
     """Self-training from a decoupled posterior."""
     X, codes = draw_labelled(3, 60, labelled=0.3)
@@ -62,10 +70,11 @@ KINDS: Final[dict[str, Callable[[], Any]]] = {
     "posterior": posterior,
     "classifier": classifier,
     "self_trained": self_trained,
+    "one_sided": one_sided,
     "setred": setred,
 }
 # The schema that a kind came with, if not the first.
-SINCE: Final = {"self_trained": 2}
+SINCE: Final = {"self_trained": 2, "one_sided": 4}
 
 
 def path_of(kind: str, schema: int, folder: Path = FOLDER) -> Path:

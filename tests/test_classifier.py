@@ -49,6 +49,7 @@ from decoupling import (
     labelled_scorer,
 )
 from decoupling.datasets import give_labels
+from decoupling.label_model import BagsForm
 from decoupling.transitions.choice import TASKS
 
 BAYES = GaussianNB()  # it takes weights, and is fast
@@ -1043,6 +1044,36 @@ def test_an_estimated_t_is_no_surer_than_its_rows():
     assert told.posterior_._prior_total()[ant] == pytest.approx(len(X) / 2)
     wide, narrow = (np.subtract(*c.transition_interval()[::-1])[ant, 1] for c in (estimated, told))
     assert wide > narrow
+
+
+def test_a_rare_label_is_learnt_from_bags_and_what_is_inferred_counts_as_a_round():
+    rare = np.where(np.random.default_rng(2).random(len(X)) < 0.4, None, ONE)
+    clf = make(task="positive-unlabelled").fit(X, rare)
+    assert isinstance(clf.label_model_.form, BagsForm)
+    check_probabilities(clf)
+    n_rounds = len(clf.retrained_.ensemble.models) // 5
+    assert clf.retrained_.inferred_share == pytest.approx(1 / (n_rounds + 1))
+    inferred = clf.posterior_.predict(clf.label_model_.predict(X)).class_proba
+    np.testing.assert_array_equal(clf.predict_proba(X), clf.retrained_.predict(X, inferred))
+    assert not np.allclose(clf.predict_proba(X), inferred)
+    assert_same(clf, make(task="positive-unlabelled").fit(X, rare))
+    alone = make(task="positive-unlabelled", rounds=0).fit(X, rare)
+    np.testing.assert_array_equal(alone.predict_proba(X), inferred)
+
+
+@pytest.mark.parametrize(
+    ("given", "options"),
+    [
+        (ONE, {"task": "positive-unlabelled", "cv": None}),
+        (TWO, {"task": "multi-positive-unlabelled"}),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")  # of what is in-sample
+def test_no_bags_in_sample_nor_of_several_labels(given, options):
+    rare = np.where(np.random.default_rng(2).random(len(X)) < 0.6, None, given)
+    clf = make(rounds=1, **options).fit(X, rare)
+    assert not isinstance(clf.label_model_.form, BagsForm)
+    assert clf.retrained_ is None or clf.retrained_.inferred_share == 0
 
 
 def test_class_prior_can_be_learned():

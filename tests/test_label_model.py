@@ -14,9 +14,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
 
-from decoupling.cross_fitting import Training, as_rows
+from decoupling.balanced_bags import fit_bags
+from decoupling.cross_fitting import Training, as_rows, out_of_fold
 from decoupling.folds import Fold
 from decoupling.label_model import (
+    BagsForm,
     Calibration,
     JointForm,
     SplitForm,
@@ -226,6 +228,43 @@ def test_what_a_fold_sees_within_its_rows_by_hand(drawn, constant_rate, form):
                     share = split.predict_proba(X[rows])[:, 1:]
                 raw = np.hstack([np.full((len(rows), 1), 1 - share), share * label])
             np.testing.assert_allclose(view[rows], model.calibration.apply(raw), atol=1e-6)
+
+
+def rare_label(n_labelled, n_rows=300):
+    codes = (np.arange(n_rows) < n_labelled).astype(int)
+    return np.random.default_rng(0).normal(size=(n_rows, 2)) + codes[:, None], codes
+
+
+@pytest.mark.parametrize(
+    ("n_labelled", "seed", "form"),
+    [(30, 0, BagsForm), (59, 0, BagsForm), (60, 0, JointForm), (30, None, JointForm)],
+)
+def test_a_label_that_few_rows_carry_is_learnt_from_bags(n_labelled, seed, form):
+    X, codes = rare_label(n_labelled)
+    model = fit(X, codes, n_labels=2, seed=seed)
+    assert isinstance(model.form, form)
+    assert_probabilities(model.proba, (300, 2))
+    assert_probabilities(model.predict(X[:5]), (5, 2))
+
+
+def test_several_labels_are_not_learnt_from_bags():
+    X, codes, *_ = draw_labelled()
+    codes = np.where(np.arange(len(codes)) % 9, 0, codes)
+    assert not isinstance(fit(X, codes, seed=0).form, BagsForm)
+
+
+def test_bags_within_folds_by_hand():
+    X, codes = rare_label(40)
+    folds, training = folds_of(codes), Training(BAYES, {})
+    model = fit(X, codes, n_labels=2, seed=7, calibrate=False)
+    expected = out_of_fold(fit_bags(training, X, codes, None, folds, 7), X, folds, len(codes))
+    np.testing.assert_allclose(model.raw, expected, rtol=1e-12)
+    views = model.within(training, X, codes, None, nest(folds, codes))
+    for view, nested in zip(views, nest(folds, codes), strict=True):
+        inner = fit_bags(training, X, codes, None, nested.inner, 7)
+        for one, fold in zip(inner.models, nested.inner, strict=True):
+            expected = one.predict_proba(X[fold.predict])
+            np.testing.assert_allclose(view[fold.predict], expected, rtol=1e-7)
 
 
 def test_new_rows_are_calibrated_like_the_training_rows():

@@ -125,14 +125,18 @@ T_SEMI = np.array([[0.3, 0.49, 0.21], [0.3, 0.21, 0.49]])
 BAYES = GaussianNB()  # it takes weights, and has a closed form
 
 
-def run(X, codes, proba, rounds, *, estimator=BAYES, task=SEMI, transitions=T_SEMI, n_folds=3):
+def run(
+    X, codes, proba, rounds, *,
+    estimator=BAYES, task=SEMI, transitions=T_SEMI, n_folds=3, inferred=None,
+):  # fmt: skip
     folds = make_folds(None, codes, n_folds, np.random.RandomState(0))
     ones, training = np.ones(len(codes)), Training(estimator, {})
     nothing, nested = np.full(len(codes), -1), nest(folds, codes)
     views = [proba] * len(folds)
     return retrain(
-        training, X, codes, ones, nested, task, views, transitions, rounds, nothing
-    ), folds
+        training, X, codes, ones, nested, task, views, transitions, rounds, nothing,
+        inferred=inferred,
+    ), folds  # fmt: skip
 
 
 def bayes(X, trust, rows):
@@ -223,6 +227,26 @@ def test_rounds_by_hand(task, rounds, alone):
     votes /= votes.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(found.class_proba, last.apply(votes), atol=1e-6)
     np.testing.assert_allclose(found.predict(X[:5]), last.apply(test), atol=1e-6)
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_what_was_inferred_counts_as_one_more_round(rounds):
+    X, classes, codes = noisy_rows()
+    codes, transitions = np.minimum(codes, 1), np.array([[0.9, 0.1], [0.4, 0.6]])
+    start = tempered(np.eye(2)[classes] + 0.2, 1.0)
+    inferred = np.tile([0.3, 0.7], (len(X), 1))
+    given = {"task": PU, "transitions": transitions, "n_folds": 4}
+    alone, _ = run(X, codes, start, rounds, **given)
+    found, _ = run(X, codes, start, rounds, inferred=inferred, **given)
+    n_rounds = len(alone.ensemble.models) // 4
+    assert found.inferred_share == pytest.approx(1 / (n_rounds + 1))
+    assert alone.inferred_share == 0
+    mean = (n_rounds * found.ensemble.predict_proba(X) + inferred) / (n_rounds + 1)
+    expected = tempered(mean, found.temperature, found.offsets)
+    np.testing.assert_allclose(found.predict(X, inferred), expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        found.ensemble.predict_proba(X), alone.ensemble.predict_proba(X), rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("task", [SEMI, PU])

@@ -60,6 +60,7 @@ from decoupling.inference.infer import check_options, infer
 from decoupling.inference.posterior import as_generator, draw_categories, label_conditional
 from decoupling.label_issues import LabelIssues, rank_issues
 from decoupling.label_model import (
+    BagsForm,
     LabelModel,
     fit_label_model,
     prefit_label_model,
@@ -320,11 +321,11 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         check_is_fitted(self)
         X = as_rows(X)
         validate_data(self, X, skip_check_array=True, reset=False)
+        rounds = self.retrained_
         with naming_gaps(X):
-            if self.retrained_ is not None:
-                return self.retrained_.predict(X)
-            label_proba = self.label_model_.predict(X)
-        return self.posterior_.predict(label_proba).class_proba
+            if rounds is None:
+                return self._inferred(X)
+            return rounds.predict(X, self._inferred(X) if rounds.inferred_share else None)
 
     def predict(self, X: Any) -> AnyArray:
         """Most probable class of new rows, (N,)."""
@@ -558,8 +559,10 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
             everything = np.arange(len(codes))
             folds = [Fold(everything, everything)]
         else:
-            folds = make_folds(X, codes, self.cv, check_random_state(self.random_state))
+            rng = check_random_state(self.random_state)
+            folds = make_folds(X, codes, self.cv, rng)
             check_fold_weights(folds, weight)
+            options["seed"] = int(rng.randint(np.iinfo(np.int32).max))
         model = fit_label_model(training, X, codes, weight, folds, **options)
         if self.cv is None:
             warn_if_by_heart(model.raw, codes, seen)
@@ -632,12 +635,14 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         if not all(labelled[fold.fit].any() for view in nested for fold in view.inner):
             return None
         learn = self.learn_transitions and not self._rates_said()
+        bags = isinstance(self.label_model_.form, BagsForm)
         try:
             views = self.label_model_.within(training, X, codes, given.weight, nested)
             proba = [self.posterior_.predict(view).class_proba for view in views]
             return retrain(
                 training, X, codes, given.counts, nested, self.task_, proba, self.transitions_,
                 self.rounds, given.known, learn_transitions=learn,
+                inferred=self.posterior_.class_proba if bags else None,
             )  # fmt: skip
         except ValueError as error:
             # It could be fitted on the rows of every fold; within them there are fewer.
@@ -646,6 +651,10 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
                 f"the rows of a fold. Use more rows or folds, or rounds=0. It said: {error}"
             )
             return None
+
+    def _inferred(self, X: Any) -> FloatArray:
+        """p(y|x) of new rows by the inference alone, (N, C)."""
+        return self.posterior_.predict(self.label_model_.predict(X)).class_proba
 
     def _say(self, step: str) -> None:
         _LOG.info(step)

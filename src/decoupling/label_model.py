@@ -4,7 +4,7 @@ The given labels are always observed, so a model of them can be cross-fitted, co
 calibrated without a single true class. `fit_label_model` tries two forms of p(s|x), *joint* (one
 classifier over all labels, unlabelled among them) and *split* (p(labelled | x) times p(label |
 labelled, x)), calibrates both, and keeps the one under which the labels are more likely out of
-fold.
+fold. A single label that most rows lack is learnt from bags instead (*bags*).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 from decoupling._text import OUT_OF_FOLD
 from decoupling._typing import BoolArray, FloatArray, IntArray
 from decoupling._validation import warn_user
+from decoupling.balanced_bags import fit_bags
 from decoupling.cross_fitting import Ensemble, Renamed, Training, by_fold, out_of_fold
 from decoupling.folds import Fold
 from decoupling.nested_folds import NestedFold, shared_fits
@@ -25,11 +26,13 @@ from decoupling.temperature import LEAST, best_temperature, log_proba, tempered
 
 # The isotonic map is flat at its ends, where it would promise certainty.
 _LEAST_LABELLED: Final = 1e-4
+# A label that a smaller share of the rows carries is learnt from bags.
+_RARE: Final = 0.2
 # In-sample agreement beyond which a classifier has plainly learnt the labels by heart.
 _BY_HEART: Final = 0.99
 
 
-# The two forms
+# The forms
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +96,29 @@ class SplitForm:
         return [
             _split_product(*both) for both in zip(labelled, by_fold(label, X, folds), strict=True)
         ]
+
+
+@dataclass(frozen=True, eq=False)
+class BagsForm:
+    """Bags of labelled and unlabelled rows, where there is one label and most rows lack it."""
+
+    ensemble: Ensemble
+    seed: int
+
+    def predict(self, X: Any) -> FloatArray:
+        """p(s|x), (N, 2)."""
+        return self.ensemble.predict_proba(X)
+
+    def again(
+        self,
+        training: Training,
+        X: Any,
+        codes: IntArray,
+        weight: FloatArray | None,
+        folds: Sequence[Fold],
+    ) -> list[FloatArray]:
+        """p(s|x) of the rows that each fold predicts, by classifiers of other folds, (n, 2)."""
+        return by_fold(fit_bags(training, X, codes, weight, folds, self.seed), X, folds)
 
 
 def _among(folds: Sequence[Fold], rows: BoolArray) -> list[Fold]:
@@ -174,7 +200,7 @@ class LabelModel:
 
     Attributes
     ----------
-    form : JointForm or SplitForm
+    form : JointForm, SplitForm or BagsForm
         The fitted classifiers.
     calibration : Calibration or None
         None leaves them as they are.
@@ -234,7 +260,7 @@ def _finish(raw: FloatArray, calibration: Calibration | None) -> FloatArray:
 
 
 def calibrated(
-    form: JointForm | SplitForm,
+    form: JointForm | SplitForm | BagsForm,
     raw: FloatArray,
     codes: IntArray,
     counts: FloatArray,
@@ -262,8 +288,9 @@ def fit_label_model(
     has_unlabelled: bool,
     constant_rate: bool,
     calibrate: bool = True,
+    seed: int | None = None,
 ) -> LabelModel:
-    """Cross-fit both forms of p(s|x), calibrate them, keep the better one.
+    """Cross-fit the forms of p(s|x) that there are, calibrate them, keep the best one.
 
     Parameters
     ----------
@@ -285,11 +312,13 @@ def fit_label_model(
         Whether p(labelled | x) cannot depend on x, so that the split form need not learn it.
     calibrate : bool
         Whether to calibrate.
+    seed : int, optional
+        Of bags; without it there are none.
     """
     counts = np.ones(len(codes)) if weight is None else weight
     candidates = []
     for form, raw in _forms(
-        training, X, codes, weight, counts, folds, n_labels, has_unlabelled, constant_rate
+        training, X, codes, weight, counts, folds, n_labels, has_unlabelled, constant_rate, seed
     ):
         candidates.append(calibrated(form, raw, codes, counts, folds, has_unlabelled, calibrate))
     return max(candidates, key=lambda model: model.log_likelihood)
@@ -305,9 +334,15 @@ def _forms(
     n_labels: int,
     has_unlabelled: bool,
     constant_rate: bool,
-) -> Iterable[tuple[JointForm | SplitForm, FloatArray]]:
+    seed: int | None,
+) -> Iterable[tuple[JointForm | SplitForm | BagsForm, FloatArray]]:
     """Each form with its out-of-fold p(s|x), (N, S)."""
     n_rows, seen = len(codes), codes > 0
+    rare = has_unlabelled and n_labels == 2 and counts[seen].sum() < _RARE * counts.sum()
+    if rare and seed is not None:
+        bags = fit_bags(training, X, codes, weight, folds, seed)
+        yield BagsForm(bags, seed), out_of_fold(bags, X, folds, n_rows)
+        return
     usable = seen & (counts > 0)
     inner = _among(folds, usable)
     can_split = has_unlabelled and n_labels > 2 and all(len(fold.fit) for fold in inner)

@@ -47,17 +47,21 @@ class Retrained:
         row.
     offsets : array (C,), optional
         Added to the logarithms before that, for the sizes of the classes.
+    inferred_share : float
+        How much p(y|x) as it was inferred before the rounds counts in their mean.
     """
 
     ensemble: Ensemble
     temperature: float
     class_proba: FloatArray
     offsets: FloatArray | None = None
+    inferred_share: float = 0.0
 
-    def predict(self, X: Any) -> FloatArray:
-        """p(y|x) of new rows, (N, C)."""
+    def predict(self, X: Any, inferred: FloatArray | None = None) -> FloatArray:
+        """p(y|x) of new rows, (N, C), of which ``inferred`` is what was known before the rounds."""
         offsets = 0.0 if self.offsets is None else self.offsets
-        return tempered(self.ensemble.predict_proba(X), self.temperature, offsets)
+        proba = _with_inferred(self.ensemble.predict_proba(X), inferred, self.inferred_share)
+        return tempered(proba, self.temperature, offsets)
 
 
 def retrain(
@@ -73,6 +77,7 @@ def retrain(
     known: IntArray,
     *,
     learn_transitions: bool = True,
+    inferred: FloatArray | None = None,
 ) -> Retrained:
     """Train on p(y|s,x), predict p(y|x) out of fold, and again; the answer is the mean.
 
@@ -110,6 +115,8 @@ def retrain(
         Class of the rows of which it is known, -1 elsewhere. They train as members of it.
     learn_transitions : bool
         Whether T follows what is held out, where labels may be wrong; not if it is known.
+    inferred : array (N, C), optional
+        p(y|x) as it was inferred, held out; counts as one more round in the mean.
     """
     n_rows, n_classes = class_proba[0].shape
     alone = rounds // 2 if task.has_unlabelled and not task.clean else 0
@@ -158,13 +165,26 @@ def retrain(
         if number >= alone:
             votes += sum(found)
     _warn_if_few_kept(task, [lesson.trust for lesson in lessons], outer, codes, weight)
-    mean = total / total.sum(axis=1, keepdims=True)
+    share = 0.0 if inferred is None else 1.0 / (1 + len(models) // len(outer))
+    mean, everyone = (
+        _with_inferred(part / part.sum(axis=1, keepdims=True), inferred, share)
+        for part in (total, votes)
+    )
     last = calibrate_classes(
         task, mean, transitions, codes, weight, learn_transitions=learn_transitions
     )
-    everyone = votes / votes.sum(axis=1, keepdims=True)
-    ensemble = Ensemble(tuple(models), n_classes)
-    return Retrained(ensemble, last.temperature, last.apply(everyone), last.offsets)
+    return Retrained(
+        Ensemble(tuple(models), n_classes),
+        last.temperature,
+        last.apply(everyone),
+        last.offsets,
+        inferred_share=share,
+    )
+
+
+def _with_inferred(proba: FloatArray, inferred: FloatArray | None, share: float) -> FloatArray:
+    """Mean of what the rounds say and of what was inferred before them, (N, C)."""
+    return proba if inferred is None else (1.0 - share) * proba + share * inferred
 
 
 class _Lesson(NamedTuple):

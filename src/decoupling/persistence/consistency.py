@@ -11,11 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from decoupling._typing import AnyArray
 from decoupling._validation import SUM_TOLERANCE, check_evidence, check_positive
+from decoupling.balanced_bags import BalancedBags
 from decoupling.classifier import DecouplingClassifier
 from decoupling.cross_fitting import Ensemble, Renamed
 from decoupling.inference.class_prior import GammaPosterior, KnownGamma
 from decoupling.inference.posterior import Posterior
-from decoupling.label_model import JointForm, LabelModel, SplitForm
+from decoupling.label_model import LabelModel, SplitForm
 from decoupling.persistence.estimators import NotKept
 from decoupling.self_training.classifier import SetredClassifier
 
@@ -160,12 +161,13 @@ def _check_classifier(model: DecouplingClassifier) -> None:
     if model.labels_ != model.task_.labels or model.labels_ != model.posterior_.labels:
         raise ValueError("labels that are not those of its parts")
     form = model.label_model_.form
-    _check_ensemble(form.ensemble if isinstance(form, JointForm) else form.label, n_labels)
+    _check_ensemble(form.label if isinstance(form, SplitForm) else form.ensemble, n_labels)
     if isinstance(form, SplitForm) and isinstance(form.labelled, float):
         _check_share(form.labelled)
     if model.retrained_ is not None:
         _check_ensemble(model.retrained_.ensemble, n_classes)
         _check_above_0(model.retrained_.temperature)
+        _check_share(model.retrained_.inferred_share)
         _check_distributions(model.retrained_.class_proba)
         if model.retrained_.offsets is not None:
             _check_amounts(np.abs(model.retrained_.offsets))
@@ -174,10 +176,24 @@ def _check_classifier(model: DecouplingClassifier) -> None:
 def _check_label_model(model: LabelModel, n_rows: int) -> None:
     if model.calibration is not None:
         _check_above_0(model.calibration.temperature)
+        _check_isotonic(model.calibration.labelled)
     _check_finite(model.log_likelihood)
     for fold in model.folds:
         _check_codes(fold.fit, n_rows)
         _check_codes(fold.predict, n_rows)
+
+
+def _check_isotonic(isotonic: Any) -> None:
+    """A map of shares to shares; outside of its points there would be no answer."""
+    if isotonic is None:
+        return
+    points, values = isotonic.X_thresholds_, isotonic.y_thresholds_
+    _check_amounts(points, values)
+    whole = points.ndim == 1 and len(points) > 0 and points.shape == values.shape
+    if not (whole and (np.diff(points) >= 0).all() and (values <= 1.0).all()):
+        raise ValueError("an isotonic map that is none")
+    if not points[0] <= isotonic.X_min_ <= isotonic.X_max_ <= points[-1]:
+        raise ValueError("an isotonic map that ends before its points do")
 
 
 def _of_setred(model: SetredClassifier) -> Expected:
@@ -198,6 +214,9 @@ def _check_ensemble(ensemble: Any, n_codes: int) -> None:
         _check_distributions(np.array(ensemble.weights))
     for model in ensemble.models:
         inner = model.model if isinstance(model, Renamed) else model
+        if isinstance(inner, BalancedBags):
+            _check_above_0(inner.thinning)
+            inner = inner.ensemble
         if isinstance(inner, Ensemble):
             _check_ensemble(inner, n_codes)
         elif not isinstance(inner, NotKept) and not hasattr(inner, "predict_proba"):

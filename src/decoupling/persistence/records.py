@@ -17,6 +17,7 @@ import sklearn
 
 from decoupling._typing import AnyArray, BoolArray, FloatArray
 from decoupling._validation import is_dask
+from decoupling.balanced_bags import BalancedBags
 from decoupling.classifier import DecouplingClassifier
 from decoupling.cross_fitting import Ensemble, Renamed
 from decoupling.dataframes import Library
@@ -27,7 +28,7 @@ from decoupling.inference.dirichlet import DirichletRows
 from decoupling.inference.optimise import Trace
 from decoupling.inference.posterior import Posterior
 from decoupling.inference.response import RowSample
-from decoupling.label_model import Calibration, JointForm, LabelModel, SplitForm
+from decoupling.label_model import BagsForm, Calibration, JointForm, LabelModel, SplitForm
 from decoupling.labels import ObservedLabels
 from decoupling.persistence.archive import array_bytes
 from decoupling.persistence.estimators import NotKept, type_name, written
@@ -41,6 +42,8 @@ from decoupling.transitions.tasks import Task
 _RECORDS: Final[dict[str, type]] = {
     record.__name__: record
     for record in (
+        BagsForm,
+        BalancedBags,
         Calibration,
         ClassPrior,
         DirP,
