@@ -78,6 +78,15 @@ def test_weights_are_counts():
     np.testing.assert_allclose(bags.predict_proba(X[:1]), [[195 / 210, 15 / 210]], rtol=1e-12)
 
 
+def test_unequal_weights_of_unlabelled_rows():
+    """One row stands for a thousand, and is in few bags or in none."""
+    X, codes = numbered(10, 111)
+    weight = np.append(np.ones(110), 1000.0)
+    (bags,) = fit_bags(Training(Counter(), {}), X, codes, weight, [everything(111)], 0).models
+    drawn = np.mean([weight[model.rows_].sum() - 10 for model in bags.ensemble.models])
+    assert bags.thinning == pytest.approx(1100 / drawn)
+
+
 def test_rows_without_weight_are_not_drawn():
     X, codes = numbered(5, 200)
     weight = (np.arange(200) < 100).astype(float)

@@ -8,11 +8,14 @@ import pytest
 import scipy.sparse as sp
 from problems import draw_labelled, folds_of
 from sklearn.compose import make_column_transformer
+from sklearn.decomposition import PCA
 from sklearn.dummy import DummyClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 from decoupling.balanced_bags import fit_bags
 from decoupling.cross_fitting import Training, as_rows, out_of_fold
@@ -241,7 +244,7 @@ def rare_label(n_labelled, n_rows=300):
 )
 def test_a_label_that_few_rows_carry_is_learnt_from_bags(n_labelled, seed, form):
     X, codes = rare_label(n_labelled)
-    model = fit(X, codes, n_labels=2, seed=seed)
+    model = fit(X, codes, n_labels=2, rng=None if seed is None else np.random.RandomState(seed))
     assert isinstance(model.form, form)
     assert_probabilities(model.proba, (300, 2))
     assert_probabilities(model.predict(X[:5]), (5, 2))
@@ -250,21 +253,65 @@ def test_a_label_that_few_rows_carry_is_learnt_from_bags(n_labelled, seed, form)
 def test_several_labels_are_not_learnt_from_bags():
     X, codes, *_ = draw_labelled()
     codes = np.where(np.arange(len(codes)) % 9, 0, codes)
-    assert not isinstance(fit(X, codes, seed=0).form, BagsForm)
+    assert not isinstance(fit(X, codes, rng=np.random.RandomState(0)).form, BagsForm)
 
 
 def test_bags_within_folds_by_hand():
     X, codes = rare_label(40)
     folds, training = folds_of(codes), Training(BAYES, {})
-    model = fit(X, codes, n_labels=2, seed=7, calibrate=False)
-    expected = out_of_fold(fit_bags(training, X, codes, None, folds, 7), X, folds, len(codes))
+    model = fit(X, codes, n_labels=2, rng=np.random.RandomState(7), calibrate=False)
+    seed = model.form.seed
+    expected = out_of_fold(fit_bags(training, X, codes, None, folds, seed), X, folds, len(codes))
     np.testing.assert_allclose(model.raw, expected, rtol=1e-12)
     views = model.within(training, X, codes, None, nest(folds, codes))
     for view, nested in zip(views, nest(folds, codes), strict=True):
-        inner = fit_bags(training, X, codes, None, nested.inner, 7)
+        inner = fit_bags(training, X, codes, None, nested.inner, seed)
         for one, fold in zip(inner.models, nested.inner, strict=True):
             expected = one.predict_proba(X[fold.predict])
             np.testing.assert_allclose(view[fold.predict], expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "n_labelled"),
+    [
+        (KNeighborsClassifier(20), 8),  # too few rows, noticed when it predicts
+        (make_pipeline(PCA(2), KNeighborsClassifier(100)), 30),
+        (make_pipeline(OneHotEncoder(), LogisticRegression()), 8),  # a category that a bag lacks
+        (make_pipeline(PCA(2), LogisticRegression()), 1),
+    ],
+    ids=["rows", "pipeline", "categories", "one label"],
+)
+def test_where_bags_are_too_small_there_are_none(estimator, n_labelled):
+    X, codes = rare_label(n_labelled)
+    if "OneHotEncoder" in str(estimator):
+        X = np.arange(300.0)[:, None] % 12
+    model = fit(X, codes, n_labels=2, rng=np.random.RandomState(0), estimator=estimator)
+    assert_probabilities(model.proba, (300, 2))
+    if n_labelled > 1:
+        plain = fit(X, codes, n_labels=2, estimator=estimator)
+        assert isinstance(model.form, JointForm)
+        np.testing.assert_array_equal(model.proba, plain.proba)
+
+
+def test_where_bags_are_too_small_within_folds_only():
+    """Bags of 40 rows, and of 20 to 27 within folds."""
+    X, codes = rare_label(30)
+    folds, training = folds_of(codes), Training(KNeighborsClassifier(35), {})
+    rng = np.random.RandomState(0)
+    model = fit(X, codes, n_labels=2, rng=rng, estimator=training.estimator, calibrate=False)
+    assert isinstance(model.form, BagsForm)
+    views = model.within(training, X, codes, None, nest(folds, codes))
+    for view, nested in zip(views, nest(folds, codes), strict=True):
+        for fold in nested.inner:
+            plain = training.ensemble(X, codes, None, [fold], 2).predict_proba(X[fold.predict])
+            np.testing.assert_allclose(view[fold.predict], plain, atol=1e-8)
+
+
+def test_an_error_that_is_not_about_bags_is_told():
+    X, codes = rare_label(30)
+    X[3] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        fit(X, codes, n_labels=2, rng=np.random.RandomState(0), estimator=LOGISTIC)
 
 
 def test_new_rows_are_calibrated_like_the_training_rows():

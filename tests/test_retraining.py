@@ -244,6 +244,14 @@ def test_what_was_inferred_counts_as_one_more_round(rounds):
     mean = (n_rounds * found.ensemble.predict_proba(X) + inferred) / (n_rounds + 1)
     expected = tempered(mean, found.temperature, found.offsets)
     np.testing.assert_allclose(found.predict(X, inferred), expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="inferred is missing"):
+        found.predict(X)
+    # The training rows, too, of what the rounds alone say of them.
+    before = tempered(alone.class_proba, 1 / alone.temperature) * np.exp(-alone.offsets)
+    before /= before.sum(axis=1, keepdims=True)
+    mean = (n_rounds * before + inferred) / (n_rounds + 1)
+    expected = tempered(mean, found.temperature, found.offsets)
+    np.testing.assert_allclose(found.class_proba, expected, atol=1e-6)
     np.testing.assert_allclose(
         found.ensemble.predict_proba(X), alone.ensemble.predict_proba(X), rtol=1e-12
     )

@@ -1,9 +1,9 @@
 """A rare label, learnt from bags: all its carriers, and as many unlabelled rows, drawn each time.
 
-Where one class is labelled, and a fifth of it at that, nearly all rows are unlabelled, members of
-the class among them, and a classifier of all rows learns little more than that labels are rare. The
-mean over bags is that of Mordelet and Vert (2014), here of each fold, and corrected for the rows
-that were left out, so that it is p(label | x) of all rows again.
+Where a single class is labelled, and few of its members are, nearly all rows are unlabelled, some
+members too, and a classifier of all rows learns little more than that labels are rare. The mean
+over bags is that of Mordelet and Vert (2014), here of each fold, and corrected for the rows that
+were left out, so that it is p(label | x) of all rows again.
 """
 
 from __future__ import annotations
@@ -69,12 +69,12 @@ def fit_bags(
     training : Training
         The classifier and what its fits are given.
     X, codes, weight
-        Rows, 0 or 1 for each, and their weights, None if all are equal. A bag has unlabelled rows
-        of as much weight as the labelled ones.
+        Rows, 0 or 1 for each, and their weights, None if all are equal. Unlabelled rows are drawn
+        alike, as many as have the weight of the labelled ones in the mean.
     folds : sequence of Fold
-        A fold without labelled rows, or with fewer others, is a bag of its own.
+        A fold without labelled rows, or with no more unlabelled ones, is a bag of its own.
     seed : int
-        The bags of a fold depend on it, and on nothing else.
+        The bags of a fold depend on it, and not on the other folds.
     """
     drawn = [_drawn(fold, codes, weight, np.random.default_rng(seed)) for fold in folds]
     fitted = iter(training.ensemble(X, codes, weight, [b for d in drawn for b in d.bags], 2).models)
@@ -85,7 +85,7 @@ def fit_bags(
 
 
 class _Drawn(NamedTuple):
-    """The bags of a fold, and how many unlabelled rows each one in them stands for."""
+    """The bags of a fold, and how much of its unlabelled rows each one in them stands for."""
 
     bags: list[Fold]
     thinning: float
@@ -101,6 +101,6 @@ def _drawn(
     if not 0 < labelled < unlabelled:
         return _Drawn([fold], 1.0)
     amount = max(round(len(others) * labelled / unlabelled), 1)
-    draws = (rng.choice(others, amount, replace=False) for _ in range(_BAGS))
+    draws = [rng.choice(others, amount, replace=False) for _ in range(_BAGS)]
     bags = [Fold(np.sort(np.concatenate([carriers, some])), fold.predict) for some in draws]
-    return _Drawn(bags, len(others) / amount)
+    return _Drawn(bags, float(unlabelled / np.mean([counts[some].sum() for some in draws])))

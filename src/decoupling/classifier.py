@@ -140,18 +140,19 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         Whether p(label | x) is calibrated on the labels.
     rounds : int
         Rounds of retraining on p(class | label, x) at most, of which the mean is predicted; 0 is
-        the paper. Each fold chooses what to train on by itself. Labels that are held out say how
-        large the classes are, and rounds that make them less likely are the last. Where labels are
-        right and the same share of every class has one, the classifier of each fold trains itself
-        on the unlabelled rows of which it is sure, and another one is taught by labels that spread
-        between neighbours, if rows are numbers or a pipeline makes them so; what is predicted does
-        not depend on how T was inferred. There is no round where labels are right and every row has
+        the paper. What was inferred from bags of a rare label counts as one round more. Each fold
+        chooses what to train on by itself. Labels that are held out say how large the classes are,
+        and rounds that make them less likely are the last. Where labels are right and the same
+        share of every class has one, the classifier of each fold trains itself on the unlabelled
+        rows of which it is sure, and another one is taught by labels that spread between
+        neighbours, if rows are numbers or a pipeline makes them so; what is predicted does not
+        depend on how T was inferred. There is no round where labels are right and every row has
         one, or ``labelled`` says that some classes have more, or no label is left in a part of the
         rows.
     unlabelled : object, optional
         Value that means unlabelled, such as -1, beside NaN, None and NA, which always do.
     random_state : int, RandomState or None
-        Deals rows to folds.
+        Deals rows to folds, and draws bags of a rare label.
     n_jobs : int, optional
         Fits at a time.
     verbose : int
@@ -562,7 +563,7 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
             rng = check_random_state(self.random_state)
             folds = make_folds(X, codes, self.cv, rng)
             check_fold_weights(folds, weight)
-            options["seed"] = int(rng.randint(np.iinfo(np.int32).max))
+            options["rng"] = rng
         model = fit_label_model(training, X, codes, weight, folds, **options)
         if self.cv is None:
             warn_if_by_heart(model.raw, codes, seen)
@@ -588,6 +589,7 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
             given.counts,
             labelled=self.labelled,
             noise=noise,
+            by_best_bin=self.task_.clean and isinstance(self.label_model_.form, BagsForm),
         )
         rate_known = self.labelled is not None or not self.task_.has_unlabelled
         if rate_known and (noise is not None or self.task_.clean):

@@ -118,7 +118,10 @@ class BagsForm:
         folds: Sequence[Fold],
     ) -> list[FloatArray]:
         """p(s|x) of the rows that each fold predicts, by classifiers of other folds, (n, 2)."""
-        return by_fold(fit_bags(training, X, codes, weight, folds, self.seed), X, folds)
+        try:
+            return by_fold(fit_bags(training, X, codes, weight, folds, self.seed), X, folds)
+        except ValueError:  # a bag within a fold is smaller yet, and may be too small
+            return by_fold(training.ensemble(X, codes, weight, folds, 2), X, folds)
 
 
 def _among(folds: Sequence[Fold], rows: BoolArray) -> list[Fold]:
@@ -288,7 +291,7 @@ def fit_label_model(
     has_unlabelled: bool,
     constant_rate: bool,
     calibrate: bool = True,
-    seed: int | None = None,
+    rng: np.random.RandomState | None = None,
 ) -> LabelModel:
     """Cross-fit the forms of p(s|x) that there are, calibrate them, keep the best one.
 
@@ -312,13 +315,13 @@ def fit_label_model(
         Whether p(labelled | x) cannot depend on x, so that the split form need not learn it.
     calibrate : bool
         Whether to calibrate.
-    seed : int, optional
-        Of bags; without it there are none.
+    rng : RandomState, optional
+        Draws bags; without it there are none.
     """
     counts = np.ones(len(codes)) if weight is None else weight
     candidates = []
     for form, raw in _forms(
-        training, X, codes, weight, counts, folds, n_labels, has_unlabelled, constant_rate, seed
+        training, X, codes, weight, counts, folds, n_labels, has_unlabelled, constant_rate, rng
     ):
         candidates.append(calibrated(form, raw, codes, counts, folds, has_unlabelled, calibrate))
     return max(candidates, key=lambda model: model.log_likelihood)
@@ -334,15 +337,16 @@ def _forms(
     n_labels: int,
     has_unlabelled: bool,
     constant_rate: bool,
-    seed: int | None,
+    rng: np.random.RandomState | None,
 ) -> Iterable[tuple[JointForm | SplitForm | BagsForm, FloatArray]]:
     """Each form with its out-of-fold p(s|x), (N, S)."""
     n_rows, seen = len(codes), codes > 0
     rare = has_unlabelled and n_labels == 2 and counts[seen].sum() < _RARE * counts.sum()
-    if rare and seed is not None:
-        bags = fit_bags(training, X, codes, weight, folds, seed)
-        yield BagsForm(bags, seed), out_of_fold(bags, X, folds, n_rows)
-        return
+    if rare and rng is not None:
+        form = _bags_form(training, X, codes, weight, folds, rng)
+        if form is not None:
+            yield form, out_of_fold(form.ensemble, X, folds, n_rows)
+            return
     usable = seen & (counts > 0)
     inner = _among(folds, usable)
     can_split = has_unlabelled and n_labels > 2 and all(len(fold.fit) for fold in inner)
@@ -360,6 +364,24 @@ def _forms(
     label = training.ensemble(X, codes, weight, inner, n_labels)
     given = out_of_fold(label, X, folds, n_rows, unseen=~usable)
     yield SplitForm(labelled, label), _split_product(share, given)
+
+
+def _bags_form(
+    training: Training,
+    X: Any,
+    codes: IntArray,
+    weight: FloatArray | None,
+    folds: Sequence[Fold],
+    rng: np.random.RandomState,
+) -> BagsForm | None:
+    """Bags, or None if the classifier needs more rows than these have, or more kinds of rows."""
+    seed = int(rng.randint(np.iinfo(np.int32).max))
+    try:
+        ensemble = fit_bags(training, X, codes, weight, folds, seed)
+        ensemble.predict_proba(X)  # a category that a bag lacks is only missed here
+    except ValueError:  # one that is not about bags comes again without them
+        return None
+    return BagsForm(ensemble, seed)
 
 
 def prefit_label_model(

@@ -59,6 +59,8 @@ class Retrained:
 
     def predict(self, X: Any, inferred: FloatArray | None = None) -> FloatArray:
         """p(y|x) of new rows, (N, C), of which ``inferred`` is what was known before the rounds."""
+        if self.inferred_share and inferred is None:
+            raise ValueError("inferred is missing: it is a part of this answer.")
         offsets = 0.0 if self.offsets is None else self.offsets
         proba = _with_inferred(self.ensemble.predict_proba(X), inferred, self.inferred_share)
         return tempered(proba, self.temperature, offsets)

@@ -6,6 +6,7 @@ import pytest
 from decoupling.transitions import tasks
 from decoupling.transitions.choice import in_order
 from decoupling.transitions.estimate import (
+    best_bin_rate,
     carried_transitions,
     confident_rows,
     confident_transitions,
@@ -390,3 +391,92 @@ def test_labels_that_stand_for_no_class_still_say_how_many_rows_are_labelled():
     )
     assert not support.any()
     np.testing.assert_allclose(1 - prior.mean[:, 0], np.mean(codes > 0))
+
+
+# The best bin
+
+
+def overlapping(n_rows, seed=0, rate=0.2):
+    """Rows of which two fifths are members, and scores by which few are told with certainty."""
+    rng = np.random.default_rng(seed)
+    member = rng.random(n_rows) < 0.4
+    score = rng.normal(size=n_rows) + 2.0 * member
+    return score, member & (rng.random(n_rows) < rate)
+
+
+def by_loop(score, labelled):
+    """As the docstring has it, one threshold after the other."""
+    n, m = labelled.sum(), (~labelled).sum()
+    chance = 0.4 * np.sqrt(np.log(40) / 2) * (n**-0.5 + (m + 1) ** -0.5)
+    found = []
+    for z in score[labelled]:
+        a = np.mean(score[labelled] >= z)
+        b = (np.sum(score[~labelled] >= z) + 1) / (m + 1)
+        found.append(((b + chance) / a, min(b / a, 1.0)))
+    return n / (n + min(found)[1] * m)
+
+
+@pytest.mark.parametrize("n_rows", [30, 400])
+def test_the_best_bin_by_hand(n_rows):
+    score, labelled = overlapping(n_rows)
+    assert best_bin_rate(score, labelled, np.ones(n_rows)) == pytest.approx(
+        by_loop(score, labelled)
+    )
+    few = score.round()  # many are equal
+    assert best_bin_rate(few, labelled, np.ones(n_rows)) == pytest.approx(by_loop(few, labelled))
+
+
+def test_the_best_bin_comes_nearer_the_more_rows_there_are():
+    """The mean over carriers does not, where classes overlap."""
+    odds = np.exp(2.0 * (overlapping(100_000)[0] - 1.0)) * (0.4 / 0.6)
+    score, labelled = overlapping(100_000)
+    carriers_mean = 0.2 * np.mean((odds / (1 + odds))[labelled])  # of the true p(labelled | x)
+    assert carriers_mean < 0.17
+    assert best_bin_rate(score, labelled, np.ones(100_000)) == pytest.approx(0.2, rel=0.05)
+    few = [best_bin_rate(*overlapping(1000, seed), np.ones(1000)) for seed in range(50)]
+    assert np.mean(few) == pytest.approx(0.2, rel=0.15)
+
+
+def test_the_unit_of_weights_does_not_matter_to_the_best_bin():
+    score, labelled = overlapping(200)
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, 200)
+    one = best_bin_rate(score, labelled, weight)
+    for unit in (1e-150, 1e3, 1e150):
+        assert best_bin_rate(score, labelled, unit * weight) == pytest.approx(one)
+    even = best_bin_rate(score, labelled, np.full(200, 7.0))
+    assert even == pytest.approx(by_loop(score, labelled))
+
+
+def test_rows_without_weight_have_no_part_in_the_best_bin():
+    score, labelled = overlapping(200)
+    weight = np.random.default_rng(1).integers(0, 3, 200).astype(float)
+    some = weight > 0
+    assert best_bin_rate(score, labelled, weight) == pytest.approx(
+        best_bin_rate(score[some], labelled[some], weight[some])
+    )
+
+
+@pytest.mark.parametrize(
+    "score", [np.zeros(50), np.arange(50.0), -np.arange(50.0)], ids=["none", "best last", "best"]
+)
+@pytest.mark.parametrize("n_labelled", [1, 2, 9])
+def test_the_best_bin_of_a_few_rows_is_a_rate(score, n_labelled):
+    rate = best_bin_rate(score, np.arange(50) < n_labelled, np.ones(50))
+    assert n_labelled / 50 <= rate < 1
+
+
+def test_a_known_rate_is_not_estimated():
+    task = TASKS["pu"]
+    proba, codes = draw(task)
+    options = {"labelled": 0.3, "noise": None}
+    one, other = (
+        estimated_prior(task, proba, proba, codes, np.ones(60), by_best_bin=by_bin, **options)[0]
+        for by_bin in (False, True)
+    )
+    np.testing.assert_array_equal(one.mean, other.mean)
+    free = estimated_prior(
+        task, proba, proba, codes, np.ones(60), labelled=None, noise=None, by_best_bin=True
+    )[0]
+    rate = best_bin_rate(proba[:, 1], codes == 1, np.ones(60))
+    positive = task.own.tolist().index(1)
+    np.testing.assert_allclose(free.mean[positive], [1 - rate, rate])

@@ -91,7 +91,12 @@ def run(
     rounds: Annotated[
         int, typer.Option(min=0, help="Rounds of retraining at most; 0 is the paper.")
     ] = 5,
-    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Deals rows to folds.")] = 0,
+    seed: Annotated[
+        int,
+        typer.Option(
+            min=0, max=LARGEST_SEED, help="Deals rows to folds, and draws bags of a rare label."
+        ),
+    ] = 0,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     decimal: Decimal = None,

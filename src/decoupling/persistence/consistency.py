@@ -188,11 +188,13 @@ def _check_isotonic(isotonic: Any) -> None:
     if isotonic is None:
         return
     points, values = isotonic.X_thresholds_, isotonic.y_thresholds_
-    _check_amounts(points, values)
+    _check_finite(points)
+    _check_amounts(values)
     whole = points.ndim == 1 and len(points) > 0 and points.shape == values.shape
     if not (whole and (np.diff(points) >= 0).all() and (values <= 1.0).all()):
         raise ValueError("an isotonic map that is none")
-    if not points[0] <= isotonic.X_min_ <= isotonic.X_max_ <= points[-1]:
+    ends = points[0] <= isotonic.X_min_ <= isotonic.X_max_ <= points[-1]
+    if not (ends and isotonic.out_of_bounds == "clip"):
         raise ValueError("an isotonic map that ends before its points do")
 
 
@@ -214,7 +216,7 @@ def _check_ensemble(ensemble: Any, n_codes: int) -> None:
         _check_distributions(np.array(ensemble.weights))
     for model in ensemble.models:
         inner = model.model if isinstance(model, Renamed) else model
-        if isinstance(inner, BalancedBags):
+        if isinstance(inner, BalancedBags) and n_codes == 2:
             _check_above_0(inner.thinning)
             inner = inner.ensemble
         if isinstance(inner, Ensemble):

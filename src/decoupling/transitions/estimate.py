@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from decoupling._typing import FloatArray, IntArray
+from decoupling._typing import BoolArray, FloatArray, IntArray
 from decoupling.transitions._rates import Rates, check_labelled, check_noise, uniform_noise
 from decoupling.transitions.prior import TransitionPrior
 from decoupling.transitions.tasks import Task, project
@@ -21,6 +21,10 @@ _OWN_OVER_OTHER: Final = 1.2
 # Of the rows of a class so many are sure at most, the surest ones, and not fewer than these.
 _SUREST: Final = 0.5
 _ENOUGH: Final = 40.0
+# How far shares of rows may be off by chance counts so much against a bin: Hoeffding's bound, which
+# holds for both shares nine times in ten, would count in full.
+_CHANCE: Final = 0.4
+_BOUND: Final = float(np.sqrt(np.log(40.0) / 2.0))
 # Relative error of a mean of scores, generously.
 _ROUNDING: Final = 1e-12
 
@@ -41,6 +45,53 @@ def carried_transitions(
     carries = codes == task.own[:, None]  # (C, N)
     total = np.where(carries, weight, 0.0) @ proba
     return np.asarray(total)
+
+
+def best_bin_rate(score: FloatArray, labelled: BoolArray, weight: FloatArray) -> float:
+    r"""p(labelled | class) of a single class, by the rows with the largest scores.
+
+    Of the rows with scores of at least :math:`z`, let :math:`a(z)` be the share among the labelled
+    rows, and :math:`b(z)` that among the unlabelled ones. Members of the class are above
+    :math:`z` as often as labelled ones, so that at most :math:`b(z) / a(z)` of the unlabelled rows
+    are members; the bin where nobody else is says how many are,
+
+    .. math:: \pi = b(z) / a(z), \qquad z = \arg\min_z
+        \frac{1}{a(z)} \left[ b(z)
+        + \gamma \sqrt{\tfrac{\ln 40}{2}} \left( n^{-1/2} + m^{-1/2} \right) \right]
+
+    with :math:`\gamma = 0.4` for chance, of :math:`n` labelled and :math:`m` unlabelled rows, one
+    row being counted besides in :math:`b`, and the rate is :math:`n / (n + \pi m)`. This is the
+    best bin estimate of Garg, Wu, Smola, Balakrishnan and Lipton (2021). The mean over the carriers
+    needs classes that do not overlap at all; this needs some rows of which the class is certain.
+
+    Parameters
+    ----------
+    score : array (N,)
+        The larger the likelier is a label: p(labelled | x), held out.
+    labelled : bool array (N,)
+        Which rows carry the label; some do.
+    weight : array (N,)
+        Weights of the rows. Their unit does not matter: a row that stands for many has one score.
+
+    Examples
+    --------
+    Of the sixty rows with the largest scores half are labelled, of the others none:
+
+    >>> score, labelled = np.repeat([0.9, 0.1], [60, 140]), np.arange(200) < 30
+    >>> round(best_bin_rate(score, labelled, np.ones(200)), 2)
+    0.49
+    """
+    carriers, others = weight[labelled].sum(), weight[~labelled].sum()
+    n, m = _effective(weight[labelled]), _effective(weight[~labelled]) + 1.0
+    points = np.unique(score[labelled & (weight > 0)])
+    a = _weight_above(points, score[labelled], weight[labelled]) / carriers
+    # One more row than were seen, since a class without unlabelled members would be impossible.
+    above = _weight_above(points, score[~labelled], weight[~labelled]) / others
+    b = (above * (m - 1.0) + 1.0) / m
+    chance = _CHANCE * _BOUND * (n**-0.5 + m**-0.5)
+    best = int(np.argmin((b + chance) / a))
+    members = min(float(b[best] / a[best]), 1.0) * others
+    return float(carriers / (carriers + members))
 
 
 def confident_rows(task: Task, raw: FloatArray, codes: IntArray, weight: FloatArray) -> IntArray:
@@ -145,12 +196,16 @@ def estimated_prior(
     *,
     labelled: Rates | None,
     noise: Rates | None,
+    by_best_bin: bool = False,
 ) -> tuple[TransitionPrior, FloatArray]:
     """First T with the rates that are known in it, as strong as the rows of a class.
 
-    Also how many rows stand behind each row of it, (C,).
+    Also how many rows stand behind each row of it, (C,). ``by_best_bin`` takes the rate of a single
+    label from its best bin, instead of the mean over its carriers.
     """
     mean, support = first_transitions(task, proba, raw, codes, weight)
+    if by_best_bin and labelled is None:
+        labelled = best_bin_rate(raw[:, 1], codes == 1, weight)
     if task.has_unlabelled and labelled is None and not support.any():
         share = float(weight[codes > 0].sum() / weight.sum())
         # No label stands for a class, but how many rows have one is seen.
@@ -199,6 +254,19 @@ def with_rates(
             "TransitionPrior as task."
         )
     return out
+
+
+def _effective(weight: FloatArray) -> float:
+    """How many rows of equal weight would tell as much, by Kish."""
+    share = weight / weight.max()
+    return float(share.sum() ** 2 / (share**2).sum())
+
+
+def _weight_above(points: FloatArray, score: FloatArray, weight: FloatArray) -> FloatArray:
+    """Weight of the rows with at least such scores, for each of some points."""
+    order = np.argsort(score)
+    before = np.concatenate([[0.0], np.cumsum(weight[order])])
+    return np.asarray(before[-1] - before[np.searchsorted(score[order], points)])
 
 
 def _score_of(score: FloatArray, weight: FloatArray, amount: float) -> float:
