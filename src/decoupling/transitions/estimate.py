@@ -7,7 +7,7 @@ the class of that label.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ _SUREST: Final = 0.5
 _ENOUGH: Final = 40.0
 # How far shares of rows may be off by chance counts so much against a bin: Hoeffding's bound, which
 # holds for both shares nine times in ten, would count in full.
-_CHANCE: Final = 0.4
+_CHANCE: Final = 0.2
 _BOUND: Final = float(np.sqrt(np.log(40.0) / 2.0))
 # Relative error of a mean of scores, generously.
 _ROUNDING: Final = 1e-12
@@ -47,7 +47,14 @@ def carried_transitions(
     return np.asarray(total)
 
 
-def best_bin_rate(score: FloatArray, labelled: BoolArray, weight: FloatArray) -> float:
+class BestBin(NamedTuple):
+    """p(labelled | class) by the rows with the largest scores, and which share of the carriers."""
+
+    rate: float
+    share: float
+
+
+def best_bin(score: FloatArray, labelled: BoolArray, weight: FloatArray) -> BestBin:
     r"""p(labelled | class) of a single class, by the rows with the largest scores.
 
     Of the rows with scores of at least :math:`z`, let :math:`a(z)` be the share among the labelled
@@ -59,10 +66,11 @@ def best_bin_rate(score: FloatArray, labelled: BoolArray, weight: FloatArray) ->
         \frac{1}{a(z)} \left[ b(z)
         + \gamma \sqrt{\tfrac{\ln 40}{2}} \left( n^{-1/2} + m^{-1/2} \right) \right]
 
-    with :math:`\gamma = 0.4` for chance, of :math:`n` labelled and :math:`m` unlabelled rows, one
+    with :math:`\gamma = 0.2` for chance, of :math:`n` labelled and :math:`m` unlabelled rows, one
     row being counted besides in :math:`b`, and the rate is :math:`n / (n + \pi m)`. This is the
     best bin estimate of Garg, Wu, Smola, Balakrishnan and Lipton (2021). The mean over the carriers
-    needs classes that do not overlap at all; this needs some rows of which the class is certain.
+    needs classes that do not overlap at all; this needs some rows of which the class is certain,
+    and is too high by chance if they are few.
 
     Parameters
     ----------
@@ -78,8 +86,9 @@ def best_bin_rate(score: FloatArray, labelled: BoolArray, weight: FloatArray) ->
     Of the sixty rows with the largest scores half are labelled, of the others none:
 
     >>> score, labelled = np.repeat([0.9, 0.1], [60, 140]), np.arange(200) < 30
-    >>> round(best_bin_rate(score, labelled, np.ones(200)), 2)
-    0.49
+    >>> rate, share = best_bin(score, labelled, np.ones(200))
+    >>> round(rate, 2), share
+    (0.49, 1.0)
     """
     carriers, others = weight[labelled].sum(), weight[~labelled].sum()
     n, m = _effective(weight[labelled]), _effective(weight[~labelled]) + 1.0
@@ -91,7 +100,7 @@ def best_bin_rate(score: FloatArray, labelled: BoolArray, weight: FloatArray) ->
     chance = _CHANCE * _BOUND * (n**-0.5 + m**-0.5)
     best = int(np.argmin((b + chance) / a))
     members = min(float(b[best] / a[best]), 1.0) * others
-    return float(carriers / (carriers + members))
+    return BestBin(float(carriers / (carriers + members)), float(a[best]))
 
 
 def confident_rows(task: Task, raw: FloatArray, codes: IntArray, weight: FloatArray) -> IntArray:
@@ -200,12 +209,17 @@ def estimated_prior(
 ) -> tuple[TransitionPrior, FloatArray]:
     """First T with the rates that are known in it, as strong as the rows of a class.
 
-    Also how many rows stand behind each row of it, (C,). ``by_best_bin`` takes the rate of a single
-    label from its best bin, instead of the mean over its carriers.
+    Also how many rows stand behind each row of it, (C,). With ``by_best_bin`` the rate of a single
+    label is the geometric mean of that of its carriers, which is too low where classes overlap, and
+    of that of its best bin, which is too high by chance where labels are few; so are the rows that
+    stand behind it.
     """
     mean, support = first_transitions(task, proba, raw, codes, weight)
     if by_best_bin and labelled is None:
-        labelled = best_bin_rate(raw[:, 1], codes == 1, weight)
+        (carried,) = mean[task.own == 1, 1]
+        found = best_bin(raw[:, 1], codes == 1, weight)
+        labelled = float(np.sqrt(carried * found.rate))
+        support = support * np.where(task.own == 1, np.sqrt(found.share), 1.0)
     if task.has_unlabelled and labelled is None and not support.any():
         share = float(weight[codes > 0].sum() / weight.sum())
         # No label stands for a class, but how many rows have one is seen.
