@@ -7,7 +7,7 @@ the class of that label.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -47,14 +47,7 @@ def carried_transitions(
     return np.asarray(total)
 
 
-class BestBin(NamedTuple):
-    """p(labelled | class) by the rows with the largest scores, and which share of the carriers."""
-
-    rate: float
-    share: float
-
-
-def best_bin(score: FloatArray, labelled: BoolArray, weight: FloatArray) -> BestBin:
+def best_bin_rate(score: FloatArray, labelled: BoolArray, weight: FloatArray) -> float:
     r"""p(labelled | class) of a single class, by the rows with the largest scores.
 
     Of the rows with scores of at least :math:`z`, let :math:`a(z)` be the share among the labelled
@@ -86,9 +79,8 @@ def best_bin(score: FloatArray, labelled: BoolArray, weight: FloatArray) -> Best
     Of the sixty rows with the largest scores half are labelled, of the others none:
 
     >>> score, labelled = np.repeat([0.9, 0.1], [60, 140]), np.arange(200) < 30
-    >>> rate, share = best_bin(score, labelled, np.ones(200))
-    >>> round(rate, 2), share
-    (0.49, 1.0)
+    >>> round(best_bin_rate(score, labelled, np.ones(200)), 2)
+    0.49
     """
     carriers, others = weight[labelled].sum(), weight[~labelled].sum()
     n, m = _effective(weight[labelled]), _effective(weight[~labelled]) + 1.0
@@ -100,7 +92,7 @@ def best_bin(score: FloatArray, labelled: BoolArray, weight: FloatArray) -> Best
     chance = _CHANCE * _BOUND * (n**-0.5 + m**-0.5)
     best = int(np.argmin((b + chance) / a))
     members = min(float(b[best] / a[best]), 1.0) * others
-    return BestBin(float(carriers / (carriers + members)), float(a[best]))
+    return float(carriers / (carriers + members))
 
 
 def confident_rows(task: Task, raw: FloatArray, codes: IntArray, weight: FloatArray) -> IntArray:
@@ -211,15 +203,12 @@ def estimated_prior(
 
     Also how many rows stand behind each row of it, (C,). With ``by_best_bin`` the rate of a single
     label is the geometric mean of that of its carriers, which is too low where classes overlap, and
-    of that of its best bin, which is too high by chance where labels are few; so are the rows that
-    stand behind it.
+    of that of its best bin, which is too high by chance where labels are few.
     """
     mean, support = first_transitions(task, proba, raw, codes, weight)
     if by_best_bin and labelled is None:
         (carried,) = mean[task.own == 1, 1]
-        found = best_bin(raw[:, 1], codes == 1, weight)
-        labelled = float(np.sqrt(carried * found.rate))
-        support = support * np.where(task.own == 1, np.sqrt(found.share), 1.0)
+        labelled = float(np.sqrt(carried * best_bin_rate(raw[:, 1], codes == 1, weight)))
     if task.has_unlabelled and labelled is None and not support.any():
         share = float(weight[codes > 0].sum() / weight.sum())
         # No label stands for a class, but how many rows have one is seen.
