@@ -245,7 +245,7 @@ def rare_label(n_labelled, n_rows=300):
 def test_a_label_that_few_rows_carry_is_learnt_from_bags(n_labelled, seed, form):
     X, codes = rare_label(n_labelled)
     model = fit(X, codes, n_labels=2, rng=None if seed is None else np.random.RandomState(seed))
-    assert isinstance(model.form, form)
+    assert type(model.form) is form
     assert_probabilities(model.proba, (300, 2))
     assert_probabilities(model.predict(X[:5]), (5, 2))
 
@@ -289,7 +289,7 @@ def test_where_bags_are_too_small_there_are_none(estimator, n_labelled):
     assert_probabilities(model.proba, (300, 2))
     if n_labelled > 1:
         plain = fit(X, codes, n_labels=2, estimator=estimator)
-        assert isinstance(model.form, JointForm)
+        assert type(model.form) is JointForm
         np.testing.assert_array_equal(model.proba, plain.proba)
 
 

@@ -99,15 +99,18 @@ class SplitForm:
 
 
 @dataclass(frozen=True, eq=False)
-class BagsForm:
-    """Bags of labelled and unlabelled rows, where there is one label and most rows lack it."""
+class BagsForm(JointForm):
+    """Bags of labelled and unlabelled rows, where there is one label and most rows lack it.
 
-    ensemble: Ensemble
+    Attributes
+    ----------
+    ensemble : Ensemble
+        Of `BalancedBags`.
+    seed : int
+        Draws the bags.
+    """
+
     seed: int
-
-    def predict(self, X: Any) -> FloatArray:
-        """p(s|x), (N, 2)."""
-        return self.ensemble.predict_proba(X)
 
     def again(
         self,
@@ -117,11 +120,11 @@ class BagsForm:
         weight: FloatArray | None,
         folds: Sequence[Fold],
     ) -> list[FloatArray]:
-        """p(s|x) of the rows that each fold predicts, by classifiers of other folds, (n, 2)."""
+        """p(s|x) of the rows that each fold predicts, by bags of other folds, (n, 2)."""
         try:
             return by_fold(fit_bags(training, X, codes, weight, folds, self.seed), X, folds)
         except ValueError:  # a bag within a fold is smaller yet, and may be too small
-            return by_fold(training.ensemble(X, codes, weight, folds, 2), X, folds)
+            return super().again(training, X, codes, weight, folds)
 
 
 def _among(folds: Sequence[Fold], rows: BoolArray) -> list[Fold]:
@@ -203,7 +206,7 @@ class LabelModel:
 
     Attributes
     ----------
-    form : JointForm, SplitForm or BagsForm
+    form : JointForm, of which BagsForm is one, or SplitForm
         The fitted classifiers.
     calibration : Calibration or None
         None leaves them as they are.
@@ -263,7 +266,7 @@ def _finish(raw: FloatArray, calibration: Calibration | None) -> FloatArray:
 
 
 def calibrated(
-    form: JointForm | SplitForm | BagsForm,
+    form: JointForm | SplitForm,
     raw: FloatArray,
     codes: IntArray,
     counts: FloatArray,
@@ -338,7 +341,7 @@ def _forms(
     has_unlabelled: bool,
     constant_rate: bool,
     rng: np.random.RandomState | None,
-) -> Iterable[tuple[JointForm | SplitForm | BagsForm, FloatArray]]:
+) -> Iterable[tuple[JointForm | SplitForm, FloatArray]]:
     """Each form with its out-of-fold p(s|x), (N, S)."""
     n_rows, seen = len(codes), codes > 0
     rare = has_unlabelled and n_labels == 2 and counts[seen].sum() < _RARE * counts.sum()
