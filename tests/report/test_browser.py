@@ -78,6 +78,21 @@ def visit(browser, files):
     assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
 
 
+def reload(page):
+    """Load the page again with what it has stored.
+
+    What is stored on one page reaches the next through another process, at times too late for a
+    reload at once: about one in a hundred, of any page on disk.
+    """
+    stored = "JSON.stringify(Object.entries(localStorage).sort())"
+    before = page.evaluate(stored)
+    for _ in range(5):
+        page.reload()
+        if page.evaluate(stored) == before:
+            return
+    raise AssertionError(f"{before} is not stored")
+
+
 def column(page, number):
     cells = page.locator(f"#rows tbody tr:visible > :nth-child({number})")
     return [text.strip() for text in cells.all_inner_texts()]
@@ -175,7 +190,7 @@ def test_decisions_are_counted_kept_and_downloaded(visit, tmp_path):
     told = "3 of 27 decided: 1 accepted, 1 rejected, 1 changed"
     assert page.inner_text("#counter") == told
     assert page.get_attribute("#rows tbody tr:nth-child(1) .accept", "aria-pressed") == "true"
-    page.reload()
+    reload(page)
     assert page.inner_text("#counter") == told
     assert decisions(page, tmp_path) == [
         {
@@ -189,7 +204,7 @@ def test_decisions_are_counted_kept_and_downloaded(visit, tmp_path):
     ]
     page.click("#clear")
     assert page.inner_text("#counter").startswith("0 of 27 decided")
-    page.reload()
+    reload(page)
     assert page.inner_text("#counter").startswith("0 of 27 decided")
 
 
@@ -223,7 +238,7 @@ def test_what_was_kept_by_others_is_no_harm(visit):
     )
     for text in ("{", "null", "[1, 2]", '[["0", {"decision": "burn", "class": "x"}]]', "5"):
         page.evaluate("([key, text]) => localStorage.setItem(key, text)", [key, text])
-        page.reload()
+        reload(page)
         assert page.inner_text("#counter").startswith("0 of 27 decided"), text
 
 
@@ -234,7 +249,7 @@ def test_decisions_on_rows_that_are_no_longer_listed_are_kept(visit, noisy, tmp_
         page.click(f"#rows tbody tr:nth-child({number}) .accept")
     before = decisions(page, tmp_path)
     noisy.report(data_hash="same", n_review=5).save(path)
-    page.reload()
+    reload(page)
     assert page.inner_text("#counter").startswith("1 of 5 decided")
     assert "1 earlier, on rows that are not listed now" in page.inner_text("#counter")
     page.click("#rows tbody tr:nth-child(2) .reject")
@@ -266,7 +281,7 @@ def test_themes(visit, scheme):
     assert page.evaluate(ground) == grounds[scheme]
     page.click("#theme")
     assert page.evaluate(ground) == grounds[other[scheme]]
-    page.reload()
+    reload(page)
     assert page.evaluate(ground) == grounds[other[scheme]]
 
 
