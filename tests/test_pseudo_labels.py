@@ -11,11 +11,11 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
+from decoupling.averaged_answer import average_answers
 from decoupling.cross_fitting import Training
 from decoupling.folds import make_folds
 from decoupling.label_spreading import row_graph, spread
 from decoupling.pseudo_labels import mixture_shares, self_train, surest_members, with_shares
-from decoupling.temperature import tempered
 from decoupling.transitions import tasks
 
 CLEAN = tasks.semi_supervised(("a", "b"))
@@ -127,12 +127,14 @@ def test_self_training_by_hand(rounds):
     rows = np.flatnonzero(codes > 0)
     shares = mixture_shares(held_out[:, rows, codes[rows] - 1], np.ones(len(rows)))
     np.testing.assert_allclose(found.ensemble.weights, shares, atol=1e-9)
-    t = found.temperature
-    assert t > 1.05
     mixed = np.tensordot(shares, np.where(codes[:, None] == 0, mean, held_out), axes=1)
-    np.testing.assert_allclose(found.class_proba, tempered(mixed, t), atol=1e-9)
-    new = tempered(np.tensordot(shares, mean, axes=1), t)
-    np.testing.assert_allclose(found.predict(X), new, atol=1e-9)
+    right = np.eye(2)[codes[rows] - 1]
+    answer = average_answers([mixed[rows]], right, np.ones(len(rows)), resize=False)
+    assert answer.weights @ answer.temperatures > 1.05
+    assert (found.answer.offsets == 0).all()
+    np.testing.assert_allclose(found.class_proba, answer.apply([mixed]), atol=1e-7)
+    new = answer.apply([np.tensordot(shares, mean, axes=1)])
+    np.testing.assert_allclose(found.predict(X), new, atol=1e-7)
 
 
 def test_shares_of_a_mixture_are_those_of_a_grid():

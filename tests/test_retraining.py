@@ -9,11 +9,13 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
+from decoupling.averaged_answer import average_answers
 from decoupling.class_calibration import best_calibration, calibrate_classes
 from decoupling.cross_fitting import Training
 from decoupling.folds import Fold, make_folds
 from decoupling.nested_folds import nest
 from decoupling.retraining import (
+    beside_rounds,
     fit_classes,
     label_conditional,
     retrain,
@@ -127,16 +129,14 @@ BAYES = GaussianNB()  # it takes weights, and has a closed form
 
 def run(
     X, codes, proba, rounds, *,
-    estimator=BAYES, task=SEMI, transitions=T_SEMI, n_folds=3, inferred=None,
+    estimator=BAYES, task=SEMI, transitions=T_SEMI, n_folds=3, beside=(),
 ):  # fmt: skip
     folds = make_folds(None, codes, n_folds, np.random.RandomState(0))
     ones, training = np.ones(len(codes)), Training(estimator, {})
     nothing, nested = np.full(len(codes), -1), nest(folds, codes)
     views = [proba] * len(folds)
-    return retrain(
-        training, X, codes, ones, nested, task, views, transitions, rounds, nothing,
-        inferred=inferred,
-    ), folds  # fmt: skip
+    found = retrain(training, X, codes, ones, nested, task, views, transitions, rounds, nothing)
+    return found.answer(beside, codes, ones), folds
 
 
 def bayes(X, trust, rows):
@@ -222,39 +222,55 @@ def test_rounds_by_hand(task, rounds, alone):
             views.append(tempered(proba, 1.0, offsets))
     train, test = np.mean(train, axis=0), np.mean(test, axis=0)
     last = calibrate_classes(task, train, transitions, codes, ones)
-    assert found.temperature == pytest.approx(last.temperature, rel=1e-9)
-    np.testing.assert_allclose(found.offsets, last.offsets, atol=1e-9)
+    answer = average_answers([train], last.transitions[:, codes].T, ones)
+    np.testing.assert_allclose(found.answer.temperatures, answer.temperatures, rtol=1e-6)
+    np.testing.assert_allclose(found.answer.offsets, answer.offsets, atol=1e-9)
     votes /= votes.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(found.class_proba, last.apply(votes), atol=1e-6)
-    np.testing.assert_allclose(found.predict(X[:5]), last.apply(test), atol=1e-6)
+    np.testing.assert_allclose(found.class_proba, answer.apply([votes]), atol=1e-6)
+    np.testing.assert_allclose(found.predict(X[:5]), answer.apply([test]), atol=1e-6)
 
 
-@pytest.mark.parametrize("rounds", [1, 3])
-def test_what_was_inferred_counts_as_one_more_round(rounds):
+def test_what_stands_beside_the_rounds_counts_as_far_as_held_out_labels_have_it():
     X, classes, codes = noisy_rows()
-    codes, transitions = np.minimum(codes, 1), np.array([[0.9, 0.1], [0.4, 0.6]])
     start = tempered(np.eye(2)[classes] + 0.2, 1.0)
-    inferred = np.tile([0.3, 0.7], (len(X), 1))
-    given = {"task": PU, "transitions": transitions, "n_folds": 4}
-    alone, _ = run(X, codes, start, rounds, **given)
-    found, _ = run(X, codes, start, rounds, inferred=inferred, **given)
-    n_rounds = len(alone.ensemble.models) // 4
-    assert found.inferred_share == pytest.approx(1 / (n_rounds + 1))
-    assert alone.inferred_share == 0
-    mean = (n_rounds * found.ensemble.predict_proba(X) + inferred) / (n_rounds + 1)
-    expected = tempered(mean, found.temperature, found.offsets)
-    np.testing.assert_allclose(found.predict(X, inferred), expected, rtol=1e-12)
-    with pytest.raises(ValueError, match="inferred is missing"):
-        found.predict(X)
-    # The training rows, too, of what the rounds alone say of them.
-    before = tempered(alone.class_proba, 1 / alone.temperature) * np.exp(-alone.offsets)
-    before /= before.sum(axis=1, keepdims=True)
-    mean = (n_rounds * before + inferred) / (n_rounds + 1)
-    expected = tempered(mean, found.temperature, found.offsets)
-    np.testing.assert_allclose(found.class_proba, expected, atol=1e-6)
-    np.testing.assert_allclose(
-        found.ensemble.predict_proba(X), alone.ensemble.predict_proba(X), rtol=1e-12
-    )
+    right = tempered(np.eye(2)[classes], 0.5)
+    given = {"transitions": T_SEMI, "n_folds": 4}
+    alone, _ = run(X, codes, start, 2, **given)
+    helped, _ = run(X, codes, start, 2, beside=[right], **given)
+    misled, _ = run(X, codes, start, 2, beside=[right[:, ::-1]], **given)
+    shares = [found.answer.weights @ found.answer.shares[:, 1] for found in (helped, misled)]
+    assert shares[0] > 0.3
+    assert shares[1] < 0.05
+    assert [found.n_beside for found in (alone, helped, misled)] == [0, 1, 1]
+    # The rounds themselves have no part in it, and new rows need what the answer is made of.
+    for found in (helped, misled):
+        np.testing.assert_array_equal(
+            found.ensemble.predict_proba(X), alone.ensemble.predict_proba(X)
+        )
+    expected = helped.answer.apply([helped.ensemble.predict_proba(X), right])
+    np.testing.assert_array_equal(helped.predict(X, [right]), expected)
+    with pytest.raises(ValueError, match="1 parts were given, and 2 are needed"):
+        helped.predict(X)
+
+
+@pytest.mark.parametrize("task", [SEMI, tasks.noisy(AB), tasks.class_conditional_noise(AB)])
+def test_labels_as_they_are_and_with_t_undone(task):
+    """p(s|x) that T makes of some p(y|x) is undone to it, but for what is all but certain."""
+    first = int(task.has_unlabelled)
+    transitions = np.array([[0.3, 0.6, 0.1], [0.5, 0.1, 0.4]])[:, 1 - first :]
+    transitions /= transitions.sum(axis=1, keepdims=True)
+    proba = np.array([[0.5, 0.5], [0.1, 0.9], [0.98, 0.02], [1.0, 0.0]])
+    undone, named = beside_rounds(task, proba @ transitions, transitions)
+    np.testing.assert_allclose(undone[:3], proba[:3], atol=1e-12)
+    np.testing.assert_allclose(undone[3], np.array([1.0, 0.01]) / 1.01, atol=1e-12)
+    label = (proba @ transitions)[:, first:]
+    np.testing.assert_allclose(named, label / label.sum(axis=1, keepdims=True), rtol=1e-12)
+
+
+def test_what_t_hardly_tells_apart_is_not_undone():
+    transitions = np.array([[0.5 + 1e-6, 0.5 - 1e-6], [0.5 - 1e-6, 0.5 + 1e-6]])
+    undone, _ = beside_rounds(tasks.noisy(AB), np.array([[0.6, 0.4]]), transitions)
+    np.testing.assert_allclose(undone, 0.5, atol=1e-3)
 
 
 @pytest.mark.parametrize("task", [SEMI, PU])
@@ -343,7 +359,7 @@ def test_answers_of_a_few_sizes_are_not_moved_as_a_whole(estimator):
     start = np.column_stack([np.ones(1200), odds]) / (1 + odds[:, None])
     transitions = np.array([[1.0, 0.0], [0.7, 0.3]])
     found, _ = run(X, codes, start, 2, estimator=estimator, task=PU, transitions=transitions)
-    assert found.temperature > 2
+    assert found.answer.weights @ found.answer.temperatures > 2
     right = np.mean(found.class_proba.argmax(axis=1) == classes)
     assert right > np.mean(start.argmax(axis=1) == classes) - 0.03
 
@@ -416,7 +432,10 @@ def test_rows_without_weight_change_nothing():
         retrain(Training(BAYES, {}), X, c, weight, nested, SEMI, views, T_SEMI, 2, nothing)
         for c in (codes, upset)
     )
-    np.testing.assert_allclose(one.class_proba, other.class_proba, atol=1e-9)
+    np.testing.assert_allclose(one.held_out, other.held_out, atol=1e-9)
+    np.testing.assert_allclose(one.transitions, other.transitions, atol=1e-9)
+    answers = one.answer((), codes, weight), other.answer((), upset, weight)
+    np.testing.assert_allclose(*(answer.class_proba for answer in answers), atol=1e-9)
 
 
 def test_texts():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from decoupling.temperature import best_temperature, tempered
+from decoupling.temperature import best_temperature, likely_temperatures, tempered
 
 
 def test_tempered():
@@ -55,3 +55,15 @@ def test_the_temperature_is_limited(code, limit):
         np.log([[0.55, 0.45]]), np.eye(2)[[code]], np.array([1e12]), coldest=1 / 20
     )
     assert found == pytest.approx(limit, rel=1e-12)
+
+
+@pytest.mark.parametrize("total", [1e-3, 1.0, 1e3, 1e9, 1e16, 1e100])
+def test_temperatures_that_matter_are_near_the_most_probable_one(total):
+    """Whatever the weight of the rows: the grid closes in on what there is."""
+    weight = total * np.array([0.7, 0.3])
+    found, log_mass = likely_temperatures(SURE, np.eye(2), weight, coldest=0.7)
+    best = best_temperature(SURE, np.eye(2), weight, coldest=0.7)
+    assert found.min() <= best * (1 + 1e-6)
+    assert found.max() >= best * (1 - 1e-6)
+    assert np.isfinite(log_mass).all()
+    assert found[log_mass.argmax()] == pytest.approx(best, rel=0.2 if total <= 1 else 0.02)

@@ -34,7 +34,7 @@ _STEPS: Final = 5
 # A label that a class may get is never impossible: so many rows have it.
 _POSSIBLE: Final = 1e-3
 # Offsets are believed to be 0, give or take so much.
-_OFFSET_SPREAD: Final = 0.3
+OFFSET_SPREAD: Final = 0.3
 # The slope at the minimum, per row, and steps of Newton from there.
 _FLAT: Final = 1e-6
 _POLISHES: Final = 2
@@ -183,7 +183,7 @@ def best_calibration(
     """
     emits = np.maximum(emits, LEAST)
     n_classes = logs.shape[1]
-    precision = np.append(TEMPERATURE_SPREAD, np.full(n_classes, _OFFSET_SPREAD)) ** -2.0
+    precision = np.append(TEMPERATURE_SPREAD, np.full(n_classes, OFFSET_SPREAD)) ** -2.0
 
     def rows(point: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         cooled = (logs + point[1:]) * np.exp(-point[0])

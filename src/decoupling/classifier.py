@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Hashable
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
@@ -37,6 +39,7 @@ from decoupling.cross_fitting import (
 )
 from decoupling.dataframes import library_of
 from decoupling.diagnostics import (
+    IdentifiabilityWarning,
     warn_of_balance,
     warn_of_collapse,
     warn_of_few,
@@ -57,7 +60,12 @@ from decoupling.fit_input import (
 from decoupling.folds import Fold, check_fold_weights, check_folds, make_folds
 from decoupling.inference.class_prior import ClassPrior
 from decoupling.inference.infer import check_options, infer
-from decoupling.inference.posterior import as_generator, draw_categories, label_conditional
+from decoupling.inference.posterior import (
+    Posterior,
+    as_generator,
+    draw_categories,
+    label_conditional,
+)
 from decoupling.label_issues import LabelIssues, rank_issues
 from decoupling.label_model import (
     BagsForm,
@@ -70,9 +78,9 @@ from decoupling.labels import encode_labels, read_labels
 from decoupling.nested_folds import nest
 from decoupling.notebook import ShowsTransitions
 from decoupling.pseudo_labels import self_train
-from decoupling.retraining import Retrained, retrain
+from decoupling.retraining import Retrained, beside_rounds, retrain
 from decoupling.transitions.choice import class_array, encode, given_labels
-from decoupling.transitions.estimate import estimated_prior
+from decoupling.transitions.estimate import estimated_prior, never_impossible
 from decoupling.transitions.prior import TransitionPrior
 from decoupling.transitions.tasks import Task
 
@@ -140,15 +148,15 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         Whether p(label | x) is calibrated on the labels.
     rounds : int
         Rounds of retraining on p(class | label, x) at most, of which the mean is predicted; 0 is
-        the paper. What was inferred from bags of a rare label counts as one round more. Each fold
-        chooses what to train on by itself. Labels that are held out say how large the classes are,
-        and rounds that make them less likely are the last. Where labels are right and the same
-        share of every class has one, the classifier of each fold trains itself on the unlabelled
-        rows of which it is sure, and another one is taught by labels that spread between
-        neighbours, if rows are numbers or a pipeline makes them so; what is predicted does not
-        depend on how T was inferred. There is no round where labels are right and every row has
-        one, or ``labelled`` says that some classes have more, or no label is left in a part of the
-        rows.
+        the paper. p(label | x) counts beside it, as it is and with T undone, and what was inferred
+        from bags of a rare label does, too. Each fold chooses what to train on by itself. Labels
+        that are held out say how large the classes are, and rounds that make them less likely are
+        the last. Where labels are right and the same share of every class has one, the classifier
+        of each fold trains itself on the unlabelled rows of which it is sure, and another one is
+        taught by labels that spread between neighbours, if rows are numbers or a pipeline makes
+        them so; what is predicted does not depend on how T was inferred. There is no round where
+        labels are right and every row has one, or ``labelled`` says that some classes have more, or
+        no label is left in a part of the rows.
     unlabelled : object, optional
         Value that means unlabelled, such as -1, beside NaN, None and NA, which always do.
     random_state : int, RandomState or None
@@ -177,7 +185,8 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
     posterior_ : Posterior
         What was inferred.
     prior_ : TransitionPrior
-        What the inference was told of T.
+        What the inference was told of T: what you said of it, or an estimate; where labels may be
+        wrong and nothing was said, that of the rounds of retraining.
     task_ : Task
         Which labels each class may get.
     label_model_ : LabelModel
@@ -266,10 +275,10 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
             How many equal rows each row stands for: counts, not shares that add up to 1.
         known_classes : array-like (N,), optional
             True class of the rows of which it is known, missing elsewhere. The rounds of
-            retraining learn from it, and ``label_conditional_proba_`` is certain of it. T stays
-            that of the labels in ``y``, which are taken as they are: rows whose class somebody
-            looked up are no fair sample of how labels come about. Only a label that the task has
-            as impossible for the class gives way to that of the class.
+            retraining learn from it, and ``label_conditional_proba_`` is certain of it. T is still
+            that of the labels in ``y``, which are taken as they are, and of what is held out: rows
+            whose class somebody looked up are no fair sample of how labels come about. Only a label
+            that the task has as impossible for the class gives way to that of the class.
         **fit_params
             Passed on to the ``fit`` of the classifier.
         """
@@ -281,12 +290,10 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         self.label_proba_ = self.label_model_.proba
         self.prior_, support = self._transition_prior(given)
         self._say("p(class | x) and p(label | class)")
-        self.posterior_ = infer(
-            self.label_proba_, self.prior_, sample_weight=given.weight, **self._inference()
-        ).supported_by(support)
+        self.posterior_ = self._infer(given, support)
+        self.retrained_ = self._retrain(training, given, support)
         self.n_iter_ = self.posterior_.trace.n_iter
         self.transitions_ = self.posterior_.transitions
-        self.retrained_ = self._retrain(training, given)
         self.class_proba_ = (self.retrained_ or self.posterior_).class_proba
         self.label_conditional_proba_ = label_conditional(
             self.class_proba_, self.transitions_, given.codes
@@ -325,8 +332,10 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         rounds = self.retrained_
         with naming_gaps(X):
             if rounds is None:
-                return self._inferred(X)
-            return rounds.predict(X, self._inferred(X) if rounds.inferred_share else None)
+                return self.posterior_.predict(self.label_model_.predict(X)).class_proba
+            if not rounds.n_beside:
+                return rounds.predict(X)
+            return rounds.predict(X, self._beside_rounds(self.label_model_.predict(X)))
 
     def predict(self, X: Any) -> AnyArray:
         """Most probable class of new rows, (N,)."""
@@ -602,17 +611,23 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         said = self.labelled is not None or known_noise(self.noise) is not None
         return said or isinstance(self.task, TransitionPrior)
 
-    def _inference(self) -> dict[str, Any]:
-        return {
-            "class_prior": self.class_prior if isinstance(self.class_prior, ClassPrior) else None,
-            "evidence": self.evidence,
-            "expected_log": self.expected_log,
-            "order": self.order,
-            "learn_transitions": self.learn_transitions,
-            "tol": _TOLERANCE,
-        }
+    def _infer(self, given: FitInput, support: FloatArray) -> Posterior:
+        """Posterior of the rows under ``prior_``, behind whose rows stand so many each, (C,)."""
+        return infer(
+            self.label_proba_,
+            self.prior_,
+            class_prior=self.class_prior if isinstance(self.class_prior, ClassPrior) else None,
+            evidence=self.evidence,
+            expected_log=self.expected_log,
+            order=self.order,
+            learn_transitions=self.learn_transitions,
+            sample_weight=given.weight,
+            tol=_TOLERANCE,
+        ).supported_by(support)
 
-    def _retrain(self, training: Training, given: FitInput) -> Retrained | None:
+    def _retrain(
+        self, training: Training, given: FitInput, support: FloatArray
+    ) -> Retrained | None:
         """Rounds of retraining, or of self-training if labels are right; None if there is none."""
         folds, task, known = self.label_model_.folds, self.task_, given.known
         labelled = (given.codes >= int(task.has_unlabelled)) & (given.counts > 0)
@@ -620,7 +635,7 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
             return None
         self._say(f"{self.rounds} rounds of retraining at most")
         if not (task.clean and task.complete):
-            return self._retrain_apart(training, given, labelled)
+            return self._retrain_apart(training, given, labelled, support)
         unlabelled = self.prior_.mean[:, 0]
         # Rows with a label are then like those without one, and may teach them.
         if task.has_unlabelled and np.allclose(unlabelled, unlabelled[0]):
@@ -629,22 +644,24 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         return None
 
     def _retrain_apart(
-        self, training: Training, given: FitInput, labelled: BoolArray
+        self, training: Training, given: FitInput, labelled: BoolArray, support: FloatArray
     ) -> Retrained | None:
-        """Rounds of retraining, each fold by itself; None if too little is left within folds."""
+        """Rounds of retraining, each fold by itself; None if too little is left within folds.
+
+        Where labels may be wrong, T is inferred once more, around that of the rounds: the first one
+        has confusions in it of a classifier that learnt the labels as they are.
+        """
         X, codes = given.X, given.codes
         nested = nest(self.label_model_.folds, codes)
         if not all(labelled[fold.fit].any() for view in nested for fold in view.inner):
             return None
         learn = self.learn_transitions and not self._rates_said()
-        bags = isinstance(self.label_model_.form, BagsForm)
         try:
             views = self.label_model_.within(training, X, codes, given.weight, nested)
             proba = [self.posterior_.predict(view).class_proba for view in views]
-            return retrain(
-                training, X, codes, given.counts, nested, self.task_, proba, self.transitions_,
-                self.rounds, given.known, learn_transitions=learn,
-                inferred=self.posterior_.class_proba if bags else None,
+            rounds = retrain(
+                training, X, codes, given.counts, nested, self.task_, proba,
+                self.posterior_.transitions, self.rounds, given.known, learn_transitions=learn,
             )  # fmt: skip
         except ValueError as error:
             # It could be fitted on the rows of every fold; within them there are fewer.
@@ -653,10 +670,28 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
                 f"the rows of a fold. Use more rows or folds, or rounds=0. It said: {error}"
             )
             return None
+        if learn and not self.task_.clean:
+            followed = never_impossible(self.task_, rounds.transitions, support)
+            self.prior_ = replace(self.prior_, mean=followed)
+            self._say("p(label | class), once more")
+            with warnings.catch_warnings():  # the first inference has warned
+                warnings.simplefilter("ignore", IdentifiabilityWarning)
+                self.posterior_ = self._infer(given, support)
+        held_out = self.cv is not None  # else p(label | x) knows the labels by heart
+        beside = self._beside_rounds(self.label_proba_) if held_out else ()
+        return rounds.answer(beside, codes, given.counts)
 
-    def _inferred(self, X: Any) -> FloatArray:
-        """p(y|x) of new rows by the inference alone, (N, C)."""
-        return self.posterior_.predict(self.label_model_.predict(X)).class_proba
+    def _beside_rounds(self, label_proba: FloatArray) -> tuple[FloatArray, ...]:
+        """p(y|x), each (N, C), that may count beside the rounds of retraining.
+
+        What is inferred where some class has no label of its own rests on the rate of labelling,
+        and is good enough only if a single label was learnt from bags.
+        """
+        if self.task_.complete:
+            return beside_rounds(self.task_, label_proba, self.posterior_.transitions)
+        if isinstance(self.label_model_.form, BagsForm):
+            return (self.posterior_.predict(label_proba).class_proba,)
+        return ()
 
     def _say(self, step: str) -> None:
         _LOG.info(step)

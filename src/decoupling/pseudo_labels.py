@@ -10,11 +10,11 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
 from decoupling._typing import FloatArray, IntArray
+from decoupling.averaged_answer import average_answers
 from decoupling.cross_fitting import Ensemble, Training, out_of_fold
 from decoupling.folds import Fold
 from decoupling.label_spreading import row_graph, spread
 from decoupling.retraining import Retrained, fit_classes
-from decoupling.temperature import best_temperature, log_proba, tempered
 from decoupling.transitions.tasks import Task
 from decoupling.trusted_rows import MEMBERS, keep_most_probable
 
@@ -65,13 +65,11 @@ def self_train(
     own = (codes[labelled, None] == task.own).astype(float)  # (n, C)
     shares = mixture_shares((found[:, labelled] * own).sum(axis=2), weight[labelled])
     class_proba = np.tensordot(shares, found, axes=1)  # (N, C)
-    temperature = best_temperature(
-        log_proba(class_proba[labelled]), own, weight[labelled], coldest=1.0
-    )
+    answer = average_answers([class_proba[labelled]], own, weight[labelled], resize=False)
     ensemble = schools[0]
     if len(schools) > 1:
         ensemble = Ensemble(tuple(schools), known.shape[1], tuple(shares.tolist()))
-    return Retrained(ensemble, temperature, tempered(class_proba, temperature))
+    return Retrained(ensemble, answer, answer.apply([class_proba]))
 
 
 def _self_trained(

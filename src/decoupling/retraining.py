@@ -17,17 +17,21 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from decoupling._typing import FloatArray, IntArray
 from decoupling._validation import warn_user
+from decoupling.averaged_answer import AveragedAnswer, average_answers
 from decoupling.class_calibration import calibrate_classes
 from decoupling.cross_fitting import Ensemble, Training, out_of_fold
 from decoupling.folds import Fold
 from decoupling.inference.posterior import label_conditional
 from decoupling.nested_folds import NestedFold
-from decoupling.temperature import log_proba, tempered
+from decoupling.temperature import log_proba
 from decoupling.transitions.tasks import Task
 from decoupling.trusted_rows import in_expected_shares, training_weights
 
 # Copies of a row with less than this share of its weight are not worth their time.
 _NEGLIGIBLE: Final = 0.01
+# What is undone of T leaves every class possible, and what T hardly tells apart as it is.
+_UNSURE: Final = 0.01
+_WEAKEST: Final = 1e-3
 # Warn when fewer of the labelled rows are kept.
 _KEPT: Final = 0.6
 
@@ -40,30 +44,53 @@ class Retrained:
     ----------
     ensemble : Ensemble
         Classifiers of the folds and rounds, over classes.
-    temperature : float
-        Softens their mean, 1 or more.
+    answer : AveragedAnswer
+        What becomes of their mean, and of what counts beside it.
     class_proba : array (N, C)
-        p(y|x) of the training rows, so calibrated: of the classifiers that were not fitted on a
-        row.
-    offsets : array (C,), optional
-        Added to the logarithms before that, for the sizes of the classes.
-    inferred_share : float
-        How much p(y|x) as it was inferred before the rounds counts in their mean.
+        p(y|x) of the training rows, by the classifiers that were not fitted on a row.
     """
 
     ensemble: Ensemble
-    temperature: float
+    answer: AveragedAnswer
     class_proba: FloatArray
-    offsets: FloatArray | None = None
-    inferred_share: float = 0.0
 
-    def predict(self, X: Any, inferred: FloatArray | None = None) -> FloatArray:
-        """p(y|x) of new rows, (N, C), of which ``inferred`` is what was known before the rounds."""
-        if self.inferred_share and inferred is None:
-            raise ValueError("inferred is missing: it is a part of this answer.")
-        offsets = 0.0 if self.offsets is None else self.offsets
-        proba = _with_inferred(self.ensemble.predict_proba(X), inferred, self.inferred_share)
-        return tempered(proba, self.temperature, offsets)
+    @property
+    def n_beside(self) -> int:
+        """How many p(y|x) beside that of the rounds are parts of the answer."""
+        return self.answer.n_parts - 1
+
+    def predict(self, X: Any, beside: Sequence[FloatArray] = ()) -> FloatArray:
+        """p(y|x) of new rows, (N, C), of whom ``beside`` are the other p(y|x) of the answer."""
+        return self.answer.apply([self.ensemble.predict_proba(X), *beside])
+
+
+class Rounds(NamedTuple):
+    """What the rounds have found.
+
+    Attributes
+    ----------
+    ensemble : Ensemble
+        Their classifiers.
+    held_out : array (N, C)
+        p(y|x) of the rows that each fold has not seen, mean over the rounds.
+    everyone : array (N, C)
+        p(y|x) of all classifiers that were not fitted on a row.
+    transitions : array (C, S)
+        T as it goes with them.
+    """
+
+    ensemble: Ensemble
+    held_out: FloatArray
+    everyone: FloatArray
+    transitions: FloatArray
+
+    def answer(
+        self, beside: Sequence[FloatArray], codes: IntArray, weight: FloatArray
+    ) -> Retrained:
+        """What to say of rows: an average of this and of other p(y|x), held out, each (N, C)."""
+        emits = self.transitions[:, codes].T  # (N, C)
+        answer = average_answers([self.held_out, *beside], emits, weight)
+        return Retrained(self.ensemble, answer, answer.apply([self.everyone, *beside]))
 
 
 def retrain(
@@ -79,23 +106,23 @@ def retrain(
     known: IntArray,
     *,
     learn_transitions: bool = True,
-    inferred: FloatArray | None = None,
-) -> Retrained:
+) -> Rounds:
     """Train on p(y|s,x), predict p(y|x) out of fold, and again; the answer is the mean.
 
     Each fold goes its own way. It chooses rows by what it finds held out within them, so that the
     labels of the rows that it predicts have no part in the choice, and errors of the choice are not
     the same in all folds, whose mean is then the better. Where labels may be wrong, the T by which
     rows are chosen follows what is so held out, since one in which confusions of the first
-    classifier look like the labeller's leaves out too many; the T that was inferred stays. How
-    large a round makes the classes is corrected by labels so held out before rows are chosen again:
-    a class that has lost some of its rows would else lose more. The rounds end early when they have
-    made these labels less likely, by more than a standard error.
+    classifier look like the labeller's leaves out too many. How large a round makes the classes is
+    corrected by labels so held out before rows are chosen again: a class that has lost some of its
+    rows would else lose more. The rounds end early when they have made these labels less likely, by
+    more than a standard error.
 
     Where labels may be wrong and some rows have none, the first half of the rounds is on labelled
     rows alone, since the first p(y|x) has learnt the wrong labels and would spread them; the answer
     is then the mean over the other half. A mean, since what a flexible classifier learns from its
-    own answers makes it surer from round to round, but no better.
+    own answers makes it surer from round to round, but no better. For the same reason it need not
+    be believed alone: see `Rounds.answer`.
 
     Parameters
     ----------
@@ -117,8 +144,6 @@ def retrain(
         Class of the rows of which it is known, -1 elsewhere. They train as members of it.
     learn_transitions : bool
         Whether T follows what is held out, where labels may be wrong; not if it is known.
-    inferred : array (N, C), optional
-        p(y|x) as it was inferred, held out; counts as one more round in the mean.
     """
     n_rows, n_classes = class_proba[0].shape
     alone = rounds // 2 if task.has_unlabelled and not task.clean else 0
@@ -146,13 +171,13 @@ def retrain(
             learn_transitions=learn_transitions, soften=False,
         )  # fmt: skip
         transitions = resized.transitions
-        before = likely
+        earlier = likely
         likely = log_proba((resized.apply(held_out) * transitions[:, codes].T).sum(axis=1))
         if number >= alone:
             models.extend(ensemble.models)
             total += held_out
             votes += held_out
-        worse = number > alone and _less_likely(before, likely, weight)
+        worse = number > alone and _less_likely(earlier, likely, weight)
         if worse or number + 1 == rounds:
             break
         within = _fit_each(training, X, trusts, [view.inner for view in nested])
@@ -167,26 +192,41 @@ def retrain(
         if number >= alone:
             votes += sum(found)
     _warn_if_few_kept(task, [lesson.trust for lesson in lessons], outer, codes, weight)
-    share = 0.0 if inferred is None else 1.0 / (1 + len(models) // len(outer))
-    mean, everyone = (
-        _with_inferred(part / part.sum(axis=1, keepdims=True), inferred, share)
-        for part in (total, votes)
-    )
-    last = calibrate_classes(
-        task, mean, transitions, codes, weight, learn_transitions=learn_transitions
-    )
-    return Retrained(
-        Ensemble(tuple(models), n_classes),
-        last.temperature,
-        last.apply(everyone),
-        last.offsets,
-        inferred_share=share,
-    )
+    mean, everyone = (part / part.sum(axis=1, keepdims=True) for part in (total, votes))
+    if learn_transitions and not task.clean:
+        transitions = calibrate_classes(task, mean, transitions, codes, weight).transitions
+    return Rounds(Ensemble(tuple(models), n_classes), mean, everyone, transitions)
 
 
-def _with_inferred(proba: FloatArray, inferred: FloatArray | None, share: float) -> FloatArray:
-    """Mean of what the rounds say and of what was inferred before them, (N, C)."""
-    return proba if inferred is None else (1.0 - share) * proba + share * inferred
+def beside_rounds(
+    task: Task, label_proba: FloatArray, transitions: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    r"""p(y|x), each (N, C), that may count beside the rounds, which can make a good answer worse.
+
+    p(s|x) with T undone, :math:`p(s|x) T^+` made positive, and p(s|x) as it is, as if no label were
+    wrong: where classes overlap, their confusion is easily taken for mistakes of the labeller, and
+    rounds grow sure of it. Every class must have a label of its own.
+
+    Parameters
+    ----------
+    task : Task
+        Says which labels are whose.
+    label_proba : array (N, S)
+        p(s|x).
+    transitions : array (C, S)
+        T.
+
+    Examples
+    --------
+    >>> from decoupling.transitions import tasks
+    >>> noise = np.array([[0.8, 0.2], [0.2, 0.8]])
+    >>> undone, named = beside_rounds(tasks.noisy(["a", "b"]), np.array([[0.65, 0.35]]), noise)
+    >>> undone.round(2), named.round(2)
+    (array([[0.75, 0.25]]), array([[0.65, 0.35]]))
+    """
+    undone = np.maximum(label_proba @ np.linalg.pinv(transitions, rcond=_WEAKEST), _UNSURE)
+    own = label_proba[:, task.own]
+    return undone / undone.sum(axis=1, keepdims=True), own / own.sum(axis=1, keepdims=True)
 
 
 class _Lesson(NamedTuple):

@@ -246,8 +246,11 @@ def test_decisions_come_back_as_clean_labels(tmp_path):
     assert ranked[second["id"]]["p_wrong"] == "0"
     last = [row["id"] for row in rows_of("twice/labels.csv")[-3:]]
     assert set(last) == {row["id"] for row in (first, second, third)}, "nothing left to do there"
-    same = [(tmp_path / out / "transitions.csv").read_bytes() for out in ("once", "twice")]
-    assert same[0] == same[1], "how labels came about is not changed by looking at them"
+    once, twice = (rows_of(f"{out}/transitions.csv") for out in ("once", "twice"))
+    for before, after in zip(once, twice, strict=True):
+        # How labels came about is not changed by looking at the worst; the classifier knows more.
+        assert float(after["probability"]) == pytest.approx(float(before["probability"]), abs=5e-3)
+        assert after["label_rows"] == before["label_rows"]
     review = json.loads((tmp_path / "twice" / "report.json").read_text())["review"]["rows"]
     assert not {row["row"] for row in review} & {first["id"], second["id"], third["id"]}
     call("report", "twice", "--out", "again.json")
@@ -379,6 +382,8 @@ def test_exit_codes_json_and_force(tmp_path):
 
 def test_not_converged(monkeypatch):
     monkeypatch.setattr("decoupling.classifier.infer", partial(infer, max_iter=1))
+    # Once more after a round it begins near its end.
+    monkeypatch.setattr("decoupling.classifier._TOLERANCE", 1e-15)
     write_table()
     output = call("run", "insects.csv", *QUICK, "--out", "out", "--strict", code=3)
     assert "Stopped after 1 iterations, not converged" in output

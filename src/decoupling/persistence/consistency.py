@@ -11,12 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from decoupling._typing import AnyArray
 from decoupling._validation import SUM_TOLERANCE, check_evidence, check_positive
+from decoupling.averaged_answer import AveragedAnswer
 from decoupling.balanced_bags import BalancedBags
 from decoupling.classifier import DecouplingClassifier
 from decoupling.cross_fitting import Ensemble, Renamed
 from decoupling.inference.class_prior import GammaPosterior, KnownGamma
 from decoupling.inference.posterior import Posterior
-from decoupling.label_model import LabelModel, SplitForm
+from decoupling.label_model import BagsForm, LabelModel, SplitForm
 from decoupling.persistence.estimators import NotKept
 from decoupling.self_training.classifier import SetredClassifier
 
@@ -140,8 +141,16 @@ def _of_classifier(model: DecouplingClassifier) -> Expected:
         yield transitions, (n_classes, n_labels)
     yield model.class_proba_, (n_rows, n_classes)
     yield model.label_conditional_proba_, (n_rows, n_classes)
-    if model.retrained_ is not None and model.retrained_.offsets is not None:
-        yield model.retrained_.offsets, (n_classes,)
+    if model.retrained_ is not None:
+        yield from _of_answer(model.retrained_.answer, n_classes)
+
+
+def _of_answer(answer: AveragedAnswer, n_classes: int) -> Expected:
+    n_answers = answer.weights.size
+    yield answer.weights, (n_answers,)
+    yield answer.shares, (n_answers, answer.shares.size // max(n_answers, 1))
+    yield answer.temperatures, (n_answers,)
+    yield answer.offsets, (n_answers, n_classes)
 
 
 def _check_classifier(model: DecouplingClassifier) -> None:
@@ -166,11 +175,23 @@ def _check_classifier(model: DecouplingClassifier) -> None:
         _check_share(form.labelled)
     if model.retrained_ is not None:
         _check_ensemble(model.retrained_.ensemble, n_classes)
-        _check_above_0(model.retrained_.temperature)
-        _check_share(model.retrained_.inferred_share)
         _check_distributions(model.retrained_.class_proba)
-        if model.retrained_.offsets is not None:
-            _check_amounts(np.abs(model.retrained_.offsets))
+        _check_answer(model.retrained_.answer, most=_parts_known(model))
+
+
+def _parts_known(model: DecouplingClassifier) -> int:
+    """How many p(y|x) there are for an answer to be made of, the rounds among them."""
+    if model.task_.complete:
+        return 3
+    return 2 if isinstance(model.label_model_.form, BagsForm) else 1
+
+
+def _check_answer(answer: AveragedAnswer, most: int) -> None:
+    if answer.n_parts not in (1, most):
+        raise ValueError(f"an answer of {answer.n_parts} parts where there are {most}")
+    _check_distributions(answer.weights, answer.shares)
+    _check_above_0(*answer.temperatures)
+    _check_amounts(1.0 / answer.temperatures, np.abs(answer.offsets / answer.temperatures[:, None]))
 
 
 def _check_label_model(model: LabelModel, n_rows: int) -> None:

@@ -17,6 +17,7 @@ import sklearn
 
 from decoupling._typing import AnyArray, BoolArray, FloatArray
 from decoupling._validation import is_dask
+from decoupling.averaged_answer import AveragedAnswer
 from decoupling.balanced_bags import BalancedBags
 from decoupling.classifier import DecouplingClassifier
 from decoupling.cross_fitting import Ensemble, Renamed
@@ -42,6 +43,7 @@ from decoupling.transitions.tasks import Task
 _RECORDS: Final[dict[str, type]] = {
     record.__name__: record
     for record in (
+        AveragedAnswer,
         BagsForm,
         BalancedBags,
         Calibration,
@@ -267,6 +269,8 @@ class Reader:
 
     def _record(self, record: type, parts: dict[str, Any]) -> Any:
         hints = _hints(record)
+        if record is Retrained and "answer" not in parts:
+            return self._retrained_until_4(parts)
         if set(parts) - set(hints):
             raise ValueError(f"{record.__name__} has no {sorted(set(parts) - set(hints))}")
         values = {name: self.value(part, hints[name]) for name, part in parts.items()}
@@ -275,6 +279,25 @@ class Reader:
         for name, value in values.items():
             object.__setattr__(made, name, value)
         return made
+
+    def _retrained_until_4(self, parts: dict[str, Any]) -> Retrained:
+        """Of schemas 1 to 4, whose answer is one mixture; 1 and 2 have no offsets, 3 no share."""
+        former = {
+            "ensemble": Ensemble,
+            "class_proba": FloatArray,
+            "temperature": float,
+            "offsets": FloatArray | None,
+            "inferred_share": float,
+        }
+        values = {name: self.value(part, former[name]) for name, part in parts.items()}
+        ensemble, share = values["ensemble"], values.get("inferred_share", 0.0)
+        offsets = values.get("offsets")
+        answer = AveragedAnswer.single(
+            (1.0 - share, share) if share else (1.0,),
+            values["temperature"],
+            np.zeros(ensemble.n_codes) if offsets is None else offsets,
+        )
+        return Retrained(ensemble, answer, values["class_proba"])
 
     def _estimator(self, estimator: type, params: dict[str, Any], fitted: dict[str, Any]) -> Any:
         hints, expected = _param_hints(estimator), _FITTED[estimator]

@@ -96,8 +96,8 @@ class Explanation:
                 )
         if self.retrained:
             lines.append(
-                "The classifier was retrained on the classes: p(class | x) is what it says since, "
-                "and does not follow from p(label | x) and T alone."
+                "The classifier was retrained on the classes: p(class | x) is mostly what it says "
+                "since, and does not follow from p(label | x) and T alone."
             )
         return "\n".join(lines)
 

@@ -144,25 +144,33 @@ def first_transitions(
     """First T that obeys the task, (C, S), and how many rows stand behind each row of it, (C,).
 
     Where labels are never wrong it is the mean over their carriers, elsewhere the confident counts:
-    wrongly labelled carriers would overstate the noise. Every label that a class may get keeps a
-    share of one sample, since a zero would say that it is impossible; p(labelled | class) stays,
-    unless it is 0 or 1 where it need not be. The own label of a class stays its likeliest: a
-    classifier that has learnt nothing would have labels stand for any class but their own.
+    wrongly labelled carriers would overstate the noise. No label that a class may get is
+    impossible, and the own label of a class is its likeliest: a classifier that has learnt nothing
+    would have labels stand for any class but their own.
     """
     estimate = carried_transitions if task.clean else confident_transitions
     counts = estimate(task, proba if task.clean else raw, codes, weight)
     support = counts.sum(axis=1)
-    obeying = project(task, counts)
+    return never_impossible(task, project(task, counts), support), support
+
+
+def never_impossible(task: Task, transitions: FloatArray, support: FloatArray) -> FloatArray:
+    """T in which a label that a class may get has a share of one sample beside its rows, (C, S).
+
+    A zero would say that it is impossible. p(labelled | class) stays, unless it is 0 or 1 where it
+    need not be, and the own label of a class is its likeliest. ``support`` is how many rows stand
+    behind each row of T, (C,).
+    """
     first = int(task.has_unlabelled)
-    spread = np.zeros_like(obeying)
+    spread = np.zeros_like(transitions)
     labels = task.mask[:, first:]
-    share = 1.0 - obeying[:, :first].sum(axis=1, keepdims=True)
+    share = 1.0 - transitions[:, :first].sum(axis=1, keepdims=True)
     either = task.mask[:, :first].any(axis=1, keepdims=True) & labels.any(axis=1, keepdims=True)
     share = np.where(either & ((share <= 0) | (share >= 1)), 0.5, share)
     spread[:, :first] = 1.0 - share
     spread[:, first:] = share * labels / np.maximum(labels.sum(axis=1, keepdims=True), 1)
     one = 1.0 / (1.0 + support[:, None])
-    return _own_likeliest(task, project(task, (1.0 - one) * obeying + one * spread)), support
+    return _own_likeliest(task, project(task, (1.0 - one) * transitions + one * spread))
 
 
 def _own_likeliest(task: Task, transitions: FloatArray) -> FloatArray:
