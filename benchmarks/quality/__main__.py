@@ -90,7 +90,8 @@ def main() -> None:
         resume(wanted, store.NETWORK, chosen.jobs, scored)
     if chosen.full or chosen.settings or chosen.causes or chosen.network or chosen.report:
         results = store.load(store.FULL)
-        text = report.report(results, *map(store.load, (store.SETTINGS, store.CAUSES)))
+        others = (store.SETTINGS, store.CAUSES, store.TRIED)
+        text = report.report(results, *map(store.load, others))
         text += "\n\n" + network.tables(store.load(store.NETWORK))
         figures.draw(results)
     else:

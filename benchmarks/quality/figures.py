@@ -17,7 +17,7 @@ from benchmarks.quality.standing import (
 )
 
 FOLDER = Path(__file__).with_name("figures")
-COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#aa3377", "#66ccee")
+COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#aa3377", "#66ccee", "#9a9a9a")
 
 
 def draw(results: Results) -> None:

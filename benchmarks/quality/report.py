@@ -1,5 +1,6 @@
 """Tables of the comparison: ranks, families, every cell, and where a peer was ahead."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from benchmarks.quality.standing import (
     best_of,
     by_setting,
     competing,
+    families_and_parts,
     level,
     lost,
     missing,
@@ -27,6 +29,8 @@ BEGIN, END = "<!-- quality: begin -->", "<!-- quality: end -->"
 EVERY_BEGIN, EVERY_END = "<!-- every setting: begin -->", "<!-- every setting: end -->"
 # It has a model of its own; the others are given the classifier.
 OWN_MODEL = "label spreading"
+# Ours, as it was before its last change.
+BEFORE = "the default, before v9"
 
 
 def in_short(results: Results) -> str:
@@ -36,8 +40,7 @@ def in_short(results: Results) -> str:
         "mean rank: F1 | best other | log-loss | best other |",
         "|---" * 8 + "|",
     ]
-    families = {f: lambda s, f=f: FAMILY[s[1]] == f for f in FAMILIES}
-    rows = [(part, holds, None) for part, holds in (families | parts()).items()]
+    rows = [(part, holds, None) for part, holds in families_and_parts().items()]
     rows.append((f"all, beside all but {OWN_MODEL}", lambda s: True, OWN_MODEL))
     for part, holds, without in rows:
         shares, places, number = [], [], 0
@@ -282,12 +285,50 @@ def settings(results: Results) -> str:
     return "\n".join(lines)
 
 
+def since_before(results: Results, tried: Results) -> str:
+    """Ours as it is and as it was before the last change, on the draws that both have."""
+    both = {
+        cell: (tried[was], scores)
+        for cell, scores in results.items()
+        if cell.method == OURS and (was := replace(cell, method=BEFORE)) in tried
+    }
+    scores = ("F1", "log-loss", "Brier", "calibration", "train F1", "train log-loss", "T")
+    lines = [
+        "| settings | cells | " + " | ".join(scores) + " |",
+        "|---" * (len(scores) + 2) + "|",
+    ]
+    for part, holds in families_and_parts().items():
+        cells = [pair for c, pair in both.items() if holds((c.data, c.task, c.base))]
+        if cells:
+            means = [_before_and_now(cells, score) for score in scores]
+            lines.append(f"| {part} | {len(cells)} | " + " | ".join(means) + " |")
+    return "\n".join(lines)
+
+
+def _before_and_now(cells: list[tuple[dict[str, float], dict[str, float]]], score: str) -> str:
+    """Means of a score, of the cells that have it."""
+    found = [(old[score], new[score]) for old, new in cells if score in old and score in new]
+    if not found:
+        return ""
+    before, now = np.mean(found, axis=0)
+    return f"{before:.3f}, {now:.3f}"
+
+
 def report(
-    results: Results, other_settings: Results | None = None, changed: Results | None = None
+    results: Results,
+    other_settings: Results | None = None,
+    changed: Results | None = None,
+    tried: Results | None = None,
 ) -> str:
     """All tables."""
     seeds = sorted({cell.seed for cell in results})
     tables = []
+    if tried:
+        title = (
+            "**Before and after the sixth change**: means of ours on the draws that both were run "
+            "on, before first. Scores of training rows are those of p(class | label, x)."
+        )
+        tables += [title, since_before(results, tried)]
     if changed:
         title = (
             "**Why ours is behind with boosting**: one thing changed, in the cells above that it "

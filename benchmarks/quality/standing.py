@@ -92,6 +92,11 @@ def parts() -> dict[str, Callable[[Setting], bool]]:
     return {**groups, **bases, **both, "all": lambda s: True}
 
 
+def families_and_parts() -> dict[str, Callable[[Setting], bool]]:
+    """The same, and before it each family of tasks with both classifiers."""
+    return {f: lambda s, f=f: FAMILY[s[1]] == f for f in FAMILIES} | parts()
+
+
 def level(methods: dict[str, np.ndarray], sign: int) -> bool:
     """Whether ours is the best, or within one standard error of it."""
     rivals = competing(methods)
@@ -114,20 +119,25 @@ def missing(results: Results) -> str:
         if "failed" not in scores:
             drawn[(cell.data, cell.task, cell.base), cell.method].add(cell.seed)
     settings = {setting for setting, _ in drawn}
-    few = [
-        f"{method} on {', '.join(setting)} ({len(found)})"
-        for (setting, method), found in drawn.items()
-        if len(found) < len(seeds)
-    ]
-    few += [
-        f"{OURS} on {', '.join(setting)} (0)"
-        for setting in sorted(settings)
-        if (setting, OURS) not in drawn
+    few: dict[str, list[int]] = defaultdict(list)
+    for (_, method), found in drawn.items():
+        if len(found) < len(seeds):
+            few[method].append(len(found))
+    few[OURS] += [0 for setting in settings if (setting, OURS) not in drawn]
+    said = [
+        f"{method} in {len(counts)} settings ({_counts(counts)})"
+        for method, counts in few.items()
+        if counts
     ]
     failed = sum("failed" in scores for scores in results.values())
     return " ".join(
         [
-            f"Fewer draws: {'; '.join(few)}." if few else "No draw is missing.",
+            f"Fewer draws: {'; '.join(said)}." if said else "No draw is missing.",
             f"{failed} failed." if failed else "None failed.",
         ]
     )
+
+
+def _counts(numbers: list[int]) -> str:
+    """How often there is each number."""
+    return ", ".join(f"{n} in {numbers.count(n)}" for n in sorted(set(numbers)))

@@ -10,6 +10,7 @@ from benchmarks.quality.problems import DATA
 FULL = Path(__file__).with_name("results.jsonl")
 SETTINGS = Path(__file__).with_name("settings.jsonl")
 CAUSES = Path(__file__).with_name("causes.jsonl")
+TRIED = Path(__file__).with_name("tried.jsonl")
 NETWORK = Path(__file__).with_name("network.jsonl")
 
 
