@@ -13,6 +13,7 @@ from benchmarks.quality.standing import (
     Results,
     best_of,
     by_setting,
+    chance_behind,
     competing,
     families_and_parts,
     level,
@@ -169,18 +170,24 @@ def beside_each(results: Results) -> str:
 
 def collapses(results: Results) -> str:
     """Settings in which ours finds classes less well than naive training, beyond the error."""
-    lines = ["| data | task | base | naive | ours | standard error |", "|---" * 6 + "|"]
+    lines = ["| data | task | base | naive | ours | standard error | errors behind |"]
+    lines.append("|---" * 7 + "|")
+    number, by_chance = 0, 0.0
     for (data, task, base), methods in by_setting(results, "F1").items():
         if "naive" not in methods:  # a run that is not finished
             continue
         plain, ours = methods["naive"], methods[OURS]
-        error = standard_error(ours, plain)
-        if plain.mean() - ours.mean() > error:
+        number, by_chance = number + 1, by_chance + chance_behind(len(ours))
+        error, gap = standard_error(ours, plain), plain.mean() - ours.mean()
+        if gap > error:
+            errors = f"{gap / error:.1f}" if error else ""
             lines.append(
                 f"| {data} | {task} | {base} | {plain.mean():.3f} | {ours.mean():.3f} | "
-                f"{error:.3f} |"
+                f"{error:.3f} | {errors} |"
             )
-    return "\n".join(lines) if len(lines) > 2 else "None."
+    found = f"{len(lines) - 2} of {number} settings; were both equally good everywhere, some "
+    found += f"{by_chance:.0f} would be here by chance."
+    return "\n".join([found, "", *lines]) if len(lines) > 2 else "None."
 
 
 def by_cell(results: Results, score: str = "F1") -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy.stats import rankdata
+from scipy.stats import t as student
 
 from benchmarks.quality.methods import FAMILIES, INFORMED, METHODS, VARIANTS
 from benchmarks.quality.problems import BASES, DATA, FAMILY, GROUPS
@@ -78,6 +79,11 @@ def standard_error(ours: np.ndarray, other: np.ndarray) -> float:
     if len(ours) < 2:
         return 0.0
     return float(np.std(ours - other, ddof=1) / np.sqrt(len(ours)))
+
+
+def chance_behind(n_draws: int) -> float:
+    """Probability of seeming behind by more than a standard error of an equal, by Student's t."""
+    return float(student.sf(1.0, n_draws - 1)) if n_draws > 1 else 0.5
 
 
 def parts() -> dict[str, Callable[[Setting], bool]]:
