@@ -64,6 +64,36 @@ def test_a_fine_grid_over_all_mixtures(shares, n_rows, resize):
     assert (found.temperatures <= 20).all()
 
 
+def test_the_likeliest_mixture_counts_when_it_is_too_unsure_and_labels_are_many():
+    """The truth, somewhat unsure, beside another that is too sure and blurred: of many rows."""
+    rng = np.random.default_rng(0)
+    logits = 3.0 * rng.normal(size=(100, 2))
+    noise = np.array([[0.9, 0.1], [0.1, 0.9]])
+    blurred = softmax(1.3 * logits + 0.2 * rng.normal(size=(100, 2)), axis=1)
+    parts = [np.tile(part, (2, 1)) for part in (softmax(0.84 * logits, axis=1), blurred)]
+    # Each row is seen with either label, as often as it has it.
+    emits = np.repeat(noise, 100, axis=1).T
+    weight = 2000.0 * (softmax(logits, axis=1) @ noise).T.ravel()
+    expected, evidence = by_hand(parts, emits, weight, TWO, n_points=1601)
+    found = average_answers(parts, emits, weight)
+    assert evidence[0] > 0.999
+    assert (found.shares == (1, 0)).all()
+    np.testing.assert_allclose(found.apply(parts), expected, atol=1e-4)
+
+
+def test_what_must_be_softened_counts_where_classes_keep_their_sizes():
+    """The truth, far too sure, beside a part that knows nothing."""
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=400)
+    y = (rng.random(400) < 1 / (1 + np.exp(-logits))).astype(int)
+    sure = softmax(np.column_stack([np.zeros(400), 4.0 * logits]), axis=1)
+    parts, emits = [sure, np.full((400, 2), 0.5)], np.eye(2)[y]
+    found = average_answers(parts, emits, np.full(400, 5.0), resize=False)
+    expected, evidence = by_hand(parts, emits, np.full(400, 5.0), TWO, resize=False)
+    assert evidence[0] > 0.99
+    np.testing.assert_allclose(found.apply(parts), expected, atol=1e-3)
+
+
 def test_one_part_alone_is_as_the_others_are_not_there():
     parts, emits = parts_and_labels(n_parts=1)
     found = average_answers(parts, emits, np.ones(60))

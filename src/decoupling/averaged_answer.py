@@ -24,7 +24,13 @@ from scipy.special import softmax
 
 from decoupling._typing import FloatArray
 from decoupling.class_calibration import OFFSET_SPREAD, best_calibration
-from decoupling.temperature import LEAST, likely_temperatures, log_density, log_proba
+from decoupling.temperature import (
+    LEAST,
+    best_temperature,
+    likely_temperatures,
+    log_density,
+    log_proba,
+)
 
 # Shares of what stands beside the first part, which has one half at least.
 _SHARES: Final = (0.0, 0.25, 0.5)
@@ -147,15 +153,13 @@ def _calibrated(
     *,
     resize: bool,
 ) -> _Mixture:
-    """A mixture with its offsets, and its largest log density, nearly."""
+    """A mixture with its offsets, and its largest log density."""
     logs = log_proba(_mixture(parts, shares))
-    temperature, offsets = 1.0, np.zeros(logs.shape[1])
-    if resize:
-        temperature, offsets = best_calibration(logs, emits, weight)
-    emits = np.maximum(emits, LEAST)
-    # A temperature of less than 1 is not among those of `best_calibration`.
-    ends, moved = np.log([temperature, _COLDEST]), logs + offsets
-    peak = max(log_density(end, moved, emits, weight) for end in ends)
+    offsets = best_calibration(logs, emits, weight)[1] if resize else np.zeros(logs.shape[1])
+    moved = logs + offsets
+    # That of `best_calibration` is never less than 1.
+    temperature = best_temperature(moved, emits, weight, _COLDEST)
+    peak = log_density(np.log(temperature), moved, np.maximum(emits, LEAST), weight)
     return _Mixture(shares, offsets, peak - _penalty(offsets))
 
 

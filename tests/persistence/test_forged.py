@@ -4,6 +4,7 @@ import json
 import tracemalloc
 import warnings
 from copy import deepcopy
+from dataclasses import replace
 from functools import reduce
 from operator import getitem
 
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from decoupling import DecouplingClassifier, Posterior, load
 from decoupling.persistence.archive import array_bytes, array_of
+from decoupling.persistence.consistency import check_whole
 from decoupling.persistence.manifest import SCHEMA
 
 FILES = {kind: golden.path_of(kind, SCHEMA).read_bytes() for kind in golden.KINDS}
@@ -90,6 +92,7 @@ NONSENSE = {
     "NaN": first_is(np.nan),
     "infinite": first_is(np.inf),
     "huge": lambda array: array * 1e300,
+    "shorter": lambda array: np.atleast_1d(array)[:-1],
     "negative": lambda array: -array,
     "nothing": lambda array: 0.0 * array,
     "twice": lambda array: 2.0 * array,
@@ -124,6 +127,15 @@ def test_arrays_of_nonsense(path, kind, way):
             model = loaded(path, forging.resealed(forged, deepcopy(manifest)))
             if model is not None:
                 check_answers(model)
+
+
+def test_temperatures_next_to_nothing_are_refused(path):
+    model = loaded(path, FILES["classifier"])
+    answer = model.retrained_.answer
+    cold = replace(answer, temperatures=np.full_like(answer.temperatures, 1e-320))
+    model.retrained_ = replace(model.retrained_, answer=cold)
+    with pytest.raises(ValueError, match="not all from 0 to"):
+        check_whole(model)
 
 
 def places_of_numbers(tree, place=()):

@@ -142,6 +142,7 @@ def _of_classifier(model: DecouplingClassifier) -> Expected:
     yield model.class_proba_, (n_rows, n_classes)
     yield model.label_conditional_proba_, (n_rows, n_classes)
     if model.retrained_ is not None:
+        yield model.retrained_.class_proba, (n_rows, n_classes)
         yield from _of_answer(model.retrained_.answer, n_classes)
 
 
@@ -191,7 +192,9 @@ def _check_answer(answer: AveragedAnswer, most: int) -> None:
         raise ValueError(f"an answer of {answer.n_parts} parts where there are {most}")
     _check_distributions(answer.weights, answer.shares)
     _check_above_0(*answer.temperatures)
-    _check_amounts(1.0 / answer.temperatures, np.abs(answer.offsets / answer.temperatures[:, None]))
+    with np.errstate(over="ignore"):  # what is infinite is refused
+        cooled = np.abs(answer.offsets / answer.temperatures[:, None])
+        _check_amounts(1.0 / answer.temperatures, cooled)
 
 
 def _check_label_model(model: LabelModel, n_rows: int) -> None:
