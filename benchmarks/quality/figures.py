@@ -37,7 +37,7 @@ def by_task(results: Results) -> object:
     figure, axes = plt.subplots(
         len(BASES), len(SIGN), figsize=(11, 9), sharex="col", sharey=True, layout="constrained"
     )
-    shown = [m for m in METHODS if m not in ("naive, 5 folds", *INFORMED)] + list(INFORMED)
+    shown = [m for m in METHODS if m not in INFORMED] + list(INFORMED)
     marks = "osD^v<>PX*hdp"
     colours = plt.get_cmap("tab20").colors
     for column, score in enumerate(SIGN):
@@ -66,7 +66,7 @@ def by_task(results: Results) -> object:
         ax.minorticks_off()
     axes[0, 0].set_yticks(range(len(TASKS)), TASKS)
     axes[0, 0].invert_yaxis()
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=6)
     return figure
 
 
