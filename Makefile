@@ -6,7 +6,7 @@ RUN    := $(VENV)/bin/python
 PIP    := $(RUN) -m pip install --quiet --disable-pip-version-check
 ARGS   ?=
 
-.PHONY: help demo test check docs bench quality recipe balance study reference sbc reproduce mutants nightly soak fuzz audit clean
+.PHONY: help demo test check docs graph bench quality recipe balance study reference sbc reproduce mutants nightly soak fuzz audit clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -30,6 +30,9 @@ check: $(VENV)/dev.stamp  ## format, lint, types, layers, doctests, the README a
 	$(VENV)/bin/lint-imports
 	$(RUN) -m pytest --quiet --doctest-modules src
 	$(RUN) tools/run_readme.py README.md docs/guide/*.md
+
+graph: $(VENV)/dev.stamp  ## the import graph: sizes, longest chain, cycles, what is over a limit
+	$(RUN) tools/graph.py $(ARGS)
 
 docs: $(VENV)/docs.stamp  ## the site, in build/docs; a warning is an error, and no network is needed
 	$(RUN) -m sphinx -W --keep-going -b html docs build/docs $(ARGS)

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import decoupling.classifier as shell
+import decoupling.classifier.estimator as shell
 from benchmarks.table import Measurement
 from benchmarks.timing import progress
 from decoupling import DecouplingClassifier, TransitionPrior

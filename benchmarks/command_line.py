@@ -18,8 +18,8 @@ import numpy as np
 
 from benchmarks.table import Measurement
 from benchmarks.timing import progress, seconds
-from decoupling import cross_fitting
 from decoupling.cli.running import report_of, write_files
+from decoupling.fits import ensembles as cross_fitting
 from decoupling.run.settings import Settings
 from decoupling.run.solving import read_problem, solve
 from decoupling.tables.writing import write_csv

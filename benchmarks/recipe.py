@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.table import environment, write_between
 from decoupling import TransitionPrior
-from decoupling.classifier import DecouplingClassifier
+from decoupling.classifier.estimator import DecouplingClassifier
 from decoupling.datasets import give_labels
 
 README = Path(__file__).with_name("README.md")

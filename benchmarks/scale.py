@@ -25,12 +25,12 @@ from benchmarks.scaling import resident_memory
 from benchmarks.table import Measurement, environment, markdown, write_between
 from benchmarks.timing import progress
 from decoupling import Posterior, StreamingInference, infer
-from decoupling.inference import steps
-from decoupling.inference.blocks import RowBlocks
-from decoupling.inference.class_prior import KnownGamma
-from decoupling.inference.optimise import ascend
-from decoupling.inference.rows import Rows
-from decoupling.inference.start import first_classes
+from decoupling.inference.ascent import steps
+from decoupling.inference.ascent.class_prior import KnownGamma
+from decoupling.inference.ascent.optimise import ascend
+from decoupling.inference.ascent.start import first_classes
+from decoupling.inference.rows.blocks import RowBlocks
+from decoupling.inference.rows.rows import Rows
 
 ITERATIONS = 10
 CHUNK = 250_000

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from decoupling.folds import Fold, make_folds
-from decoupling.inference.blocks import RowBlocks
-from decoupling.inference.class_prior import KnownGamma
-from decoupling.inference.dirichlet import DirichletRows
-from decoupling.inference.rows import Rows
-from decoupling.inference.steps import Problem
+from decoupling.fits.folds import Fold, make_folds
+from decoupling.inference.ascent.class_prior import KnownGamma
+from decoupling.inference.ascent.steps import Problem
+from decoupling.inference.math.dirichlet import DirichletRows
+from decoupling.inference.rows.blocks import RowBlocks
+from decoupling.inference.rows.rows import Rows
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

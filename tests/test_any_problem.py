@@ -17,7 +17,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from decoupling import ClassPrior, DecouplingClassifier, TransitionPrior, infer
-from decoupling.inference.expected_log import METHODS
+from decoupling.inference.math.expected_log import METHODS
 from decoupling.transitions.choice import TASKS
 
 EXAMPLES = int(os.environ.get("DECOUPLING_EXAMPLES", "40"))

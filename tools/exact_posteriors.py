@@ -9,7 +9,7 @@ as written
     and `gibbs` draws all of them in turn. It is the model of latent Dirichlet allocation.
 tempered
     What error bars are reported for if rows count for more than they are worth in learning T:
-    p(T) prod_i L_i(T)^share, where L_i is the integral over Y_i, `decoupling.inference.marginal`,
+    p(T) prod_i L_i(T)^share, where L_i is the integral over Y_i, `errors.marginal`,
     and share is transition_evidence / evidence. `metropolis` draws from it.
 ordinary
     That of somebody who knows the density of the rows of each class and sees each row with one

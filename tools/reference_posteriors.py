@@ -29,8 +29,8 @@ from scipy.stats import beta
 from decoupling import Posterior, infer
 from decoupling._files import written_whole
 from decoupling.experiments.drawing import BLACK, BLUE, GREEN, ORANGE, new_figure, save
-from decoupling.inference.integrated import Integrated
-from decoupling.inference.marginal import log_marginal, simplex_nodes
+from decoupling.inference.errors.integrated import Integrated
+from decoupling.inference.errors.marginal import log_marginal, simplex_nodes
 
 SEED = 20
 CHAINS = 4

@@ -34,7 +34,7 @@ from decoupling.experiments.drawing import (
     new_figure,
     save,
 )
-from decoupling.inference.integrated import Integrated
+from decoupling.inference.errors.integrated import Integrated
 
 SETTINGS = ("noisy", "positive_unlabelled", "class_conditional")
 SIMULATORS = {

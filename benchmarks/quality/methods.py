@@ -19,7 +19,7 @@ from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 
 from benchmarks.quality.problems import FAMILY, LABELLED, NEGATIVE, WRONG, Problem
 from decoupling import ClassPrior, DecouplingClassifier, SetredClassifier
-from decoupling.folds import make_folds
+from decoupling.fits.folds import make_folds
 
 TASK = {
     "semi 1%": "semi-supervised", "semi 10%": "semi-supervised", "noise 20%": "noisy",

@@ -22,7 +22,7 @@ from decoupling.experiments.data import load_data
 from decoupling.experiments.networks import NETWORKS
 from decoupling.experiments.store import Training, digest
 from decoupling.experiments.tasks import NEGATIVE, TASKS, UNLABELLED, LabellingTask
-from decoupling.given_proba import GivenProba
+from decoupling.fits.given import GivenProba
 
 CACHE = Path(__file__).parents[2] / "results" / "cache"
 NETWORK = "cnn"

@@ -9,26 +9,26 @@ labelling in a `TransitionPrior`, and `infer` the rest. The model is that of Nø
 """
 
 from decoupling._version import __version__ as __version__
-from decoupling.classifier import DecouplingClassifier
-from decoupling.diagnostics import IdentifiabilityWarning
+from decoupling.classifier.estimator import DecouplingClassifier
+from decoupling.classifier.issues import LabelIssues, label_issues
+from decoupling.diagnostics.record import Diagnostics
+from decoupling.diagnostics.warnings import IdentifiabilityWarning
 from decoupling.displays import (
     ElboDisplay,
     LabelIssuesDisplay,
     ReliabilityDisplay,
     TransitionDisplay,
 )
-from decoupling.evaluation import LabelledKFold, labelled_scorer
-from decoupling.inference.agreement import agreement_terms
-from decoupling.inference.class_prior import ClassPrior
-from decoupling.inference.expected_log import expected_log
+from decoupling.evaluation.labelled import LabelledKFold, labelled_scorer
+from decoupling.inference.ascent.class_prior import ClassPrior
 from decoupling.inference.infer import infer
+from decoupling.inference.math.agreement import agreement_terms
+from decoupling.inference.math.expected_log import expected_log
 from decoupling.inference.posterior import Posterior
 from decoupling.inference.streaming import StreamingInference
-from decoupling.label_issues import LabelIssues, label_issues
 from decoupling.persistence.models import load, save
-from decoupling.self_training.classifier import SetredClassifier
+from decoupling.setred.classifier import SetredClassifier
 from decoupling.transitions.prior import TransitionPrior
-from decoupling.trust import Diagnostics
 
 __all__ = [
     "ClassPrior",

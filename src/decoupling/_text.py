@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from typing import Final
 
 __all__ = [
@@ -83,3 +84,18 @@ CONVERGENCE: Final = guide("When it does not converge")
 OUT_OF_FOLD: Final = guide("Predict out of fold")
 RATES: Final = guide("Say what you know")
 TOLD_APART: Final = guide("When labels do not tell classes apart")
+
+
+# A message lists this many names, and counts the rest.
+_SHOWN: Final = 5
+
+
+def listed(names: Sequence[Hashable]) -> str:
+    """The first few names, and how many more there are."""
+    return first_few([repr(name) for name in names])
+
+
+def first_few(texts: Sequence[str]) -> str:
+    """The first few texts, and how many more there are."""
+    rest = len(texts) - _SHOWN
+    return ", ".join(texts[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")

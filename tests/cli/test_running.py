@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 import decoupling
 from decoupling import infer
 from decoupling.cli import COMMANDS, app
-from decoupling.cross_fitting import fit_clone
+from decoupling.fits.ensembles import fit_clone
 
 RUN = CliRunner()
 CLASSES = np.repeat(["ant", "bee"], 60)
@@ -381,9 +381,9 @@ def test_exit_codes_json_and_force(tmp_path):
 
 
 def test_not_converged(monkeypatch):
-    monkeypatch.setattr("decoupling.classifier.infer", partial(infer, max_iter=1))
+    monkeypatch.setattr("decoupling.classifier.estimator.infer", partial(infer, max_iter=1))
     # Once more after a round it begins near its end.
-    monkeypatch.setattr("decoupling.classifier._TOLERANCE", 1e-15)
+    monkeypatch.setattr("decoupling.classifier.estimator._TOLERANCE", 1e-15)
     write_table()
     output = call("run", "insects.csv", *QUICK, "--out", "out", "--strict", code=3)
     assert "Stopped after 1 iterations, not converged" in output

@@ -10,8 +10,8 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 from decoupling import DecouplingClassifier, LabelIssuesDisplay, label_issues
-from decoupling.dataframes import Library
-from decoupling.label_issues import rank_issues
+from decoupling.classifier.issues import rank_issues
+from decoupling.labels.frames import Library
 from decoupling.transitions import tasks
 
 NAMES = ["cat", "dog", "emu"]

@@ -22,9 +22,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import decoupling
 from decoupling import TransitionDisplay, TransitionPrior, infer, load, save
-from decoupling.cross_fitting import fit_clone
-from decoupling.inference import steps
-from decoupling.inference.optimise import Trace
+from decoupling.fits.ensembles import fit_clone
+from decoupling.inference.ascent import steps
+from decoupling.inference.ascent.optimise import Trace
 from decoupling.persistence.manifest import SCHEMA
 from decoupling.run import fits_kept
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from decoupling import IdentifiabilityWarning, TransitionPrior, infer
-from decoupling.labels import read_labels
+from decoupling.labels.observed import read_labels
 from decoupling.report.content import FOLDED, report_content
 
 

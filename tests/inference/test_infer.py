@@ -8,7 +8,7 @@ from problems import random_problem
 from sklearn.exceptions import ConvergenceWarning
 
 from decoupling import TransitionPrior, infer
-from decoupling.inference.expected_log import METHODS
+from decoupling.inference.math.expected_log import METHODS
 
 NOT_TAYLOR = ["bound", "beta", "exact"]
 

@@ -10,7 +10,7 @@ from problems import random_problem
 from scipy.stats import beta
 
 from decoupling import IdentifiabilityWarning, TransitionPrior, infer
-from decoupling.inference.expected_log import METHODS
+from decoupling.inference.math.expected_log import METHODS
 
 DRAWN = random_problem(1, n_rows=60)
 

@@ -5,10 +5,11 @@ import pytest
 from problems import in_blocks, random_problem
 
 from decoupling import ClassPrior, StreamingInference, TransitionPrior, infer
-from decoupling.inference import steps, streaming
-from decoupling.inference.optimise import ascend
-from decoupling.inference.start import first_classes
-from decoupling.inference.steps import State
+from decoupling.inference import streaming
+from decoupling.inference.ascent import steps
+from decoupling.inference.ascent.optimise import ascend
+from decoupling.inference.ascent.start import first_classes
+from decoupling.inference.ascent.steps import State
 
 N_ROWS = 20_000
 DRAWN = random_problem(0, n_rows=N_ROWS)

@@ -7,7 +7,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from decoupling.dataframes import Library, library_of
+from decoupling.labels.frames import Library, library_of
 from decoupling.persistence.tables import library_of_parts, library_parts
 
 

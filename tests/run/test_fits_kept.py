@@ -11,7 +11,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 
 from decoupling import DecouplingClassifier
-from decoupling.cross_fitting import FITTING, fit_clone
+from decoupling.fits.ensembles import FITTING, fit_clone
 from decoupling.persistence.estimators import written
 from decoupling.run import fits_kept
 from decoupling.run.fits_kept import (

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from decoupling import TransitionPrior
-from decoupling.labels import read_labels
+from decoupling.labels.observed import read_labels
 from decoupling.transitions import tasks
 from decoupling.transitions.choice import (
     TASKS,

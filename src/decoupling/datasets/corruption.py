@@ -9,9 +9,9 @@ from numpy.random import Generator, RandomState
 from numpy.typing import ArrayLike
 
 from decoupling._typing import AnyArray
-from decoupling.dataframes import objects_of
-from decoupling.inference.posterior import as_generator, draw_categories
-from decoupling.labels import encode_labels
+from decoupling.inference.math.draws import as_generator, draw_categories
+from decoupling.labels.frames import objects_of
+from decoupling.labels.observed import encode_labels
 from decoupling.transitions.prior import TransitionPrior
 
 

@@ -8,11 +8,11 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from decoupling._validation import check_count
-from decoupling.dataframes import Library
+from decoupling.classifier.issues import LabelIssues, label_issues
 from decoupling.displays.arguments import check_kind, posterior_of
 from decoupling.displays.drawing import BLUE, SKY, bar_axes, how_many, pair_text, say
 from decoupling.inference.posterior import Posterior
-from decoupling.label_issues import LabelIssues, label_issues
+from decoupling.labels.frames import Library
 
 
 @dataclass(eq=False)

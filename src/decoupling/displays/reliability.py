@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from decoupling._text import name_text
 from decoupling._typing import AnyArray, BoolArray, FloatArray, IntArray
 from decoupling._validation import check_count
-from decoupling.calibration_bins import calibration_bins
 from decoupling.displays.arguments import check_proba
 from decoupling.displays.drawing import AS_IS, BLUE, new_axes, write_counts
+from decoupling.evaluation.bins import calibration_bins
 from decoupling.inference.posterior import Posterior
-from decoupling.labels import UNLABELLED, encode_labels, read_labels
+from decoupling.labels.observed import UNLABELLED, encode_labels, read_labels
 
 # Level of the intervals of an accuracy.
 _LEVEL: Final = 0.9

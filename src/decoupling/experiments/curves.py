@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from decoupling._typing import AnyArray, FloatArray, IntArray
-from decoupling.classifier import DecouplingClassifier
+from decoupling.classifier.estimator import DecouplingClassifier
 from decoupling.experiments.data import CleanData, load_data
 from decoupling.experiments.networks import NETWORKS, network
 from decoupling.experiments.scores import (
@@ -21,7 +21,7 @@ from decoupling.experiments.scores import (
 )
 from decoupling.experiments.store import Cell, Config, Training, cached_proba
 from decoupling.experiments.tasks import NEGATIVE, TASKS, UNLABELLED, LabellingTask
-from decoupling.given_proba import GivenProba
+from decoupling.fits.given import GivenProba
 
 # Labels per class in the paper, of 6,000 samples.
 PAPER: Final = (100, 200, 400, 800, 1000, 1600, 2400, 3200, 5950)

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from decoupling._typing import BoolArray, FloatArray, IntArray
-from decoupling.calibration_bins import calibration_bins
+from decoupling.evaluation.bins import calibration_bins
 
 _BINS: Final = 15
 # Nothing is called impossible, so that no row alone decides a mean.

@@ -10,13 +10,13 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from decoupling._typing import FloatArray
-from decoupling.classifier import DecouplingClassifier
+from decoupling.classifier.estimator import DecouplingClassifier
 from decoupling.experiments.data import CleanData, load_data
 from decoupling.experiments.networks import NETWORKS, network
 from decoupling.experiments.scores import macro_f1
 from decoupling.experiments.store import Cell, Config, Training
 from decoupling.experiments.tasks import NEGATIVE, TASKS, UNLABELLED
-from decoupling.self_training.classifier import SetredClassifier
+from decoupling.setred.classifier import SetredClassifier
 
 # The paper's: tasks of its three figures, and labels per class of 6,000 samples.
 DEFAULT_TASKS: Final = ("semi", "pu", "pu3")

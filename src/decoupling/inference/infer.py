@@ -8,23 +8,22 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from decoupling._text import COLLAPSE
+from decoupling._text import COLLAPSE, listed
 from decoupling._validation import (
     check_count,
     check_evidence,
     warn_user,
 )
-from decoupling.dataframes import in_label_order
-from decoupling.diagnostics import IdentifiabilityWarning
-from decoupling.inference.blocks import AllRows, RowBlocks
-from decoupling.inference.class_prior import ClassPrior, as_class_prior
-from decoupling.inference.dirichlet import DirichletRows
-from decoupling.inference.expected_log import METHODS
-from decoupling.inference.optimise import OPTIMISERS, Callback
+from decoupling.diagnostics.warnings import IdentifiabilityWarning
+from decoupling.inference.ascent.class_prior import ClassPrior, as_class_prior
+from decoupling.inference.ascent.optimise import OPTIMISERS, Callback
+from decoupling.inference.math.dirichlet import DirichletRows
+from decoupling.inference.math.expected_log import METHODS
 from decoupling.inference.posterior import Posterior, solve
-from decoupling.inference.sources import open_rows
-from decoupling.inference.storage import is_mapped
-from decoupling.signs import listed
+from decoupling.inference.rows.blocks import AllRows, RowBlocks
+from decoupling.inference.rows.sources import open_rows
+from decoupling.inference.rows.storage import is_mapped
+from decoupling.labels.frames import in_label_order
 from decoupling.transitions.prior import TransitionPrior
 
 # Held-out likelihood of the labels grows with the evidence and has flattened by here.

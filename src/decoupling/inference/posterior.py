@@ -14,7 +14,6 @@ from numpy.random import Generator, RandomState
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from decoupling._typing import AnyArray, FloatArray, IntArray
 from decoupling._validation import (
@@ -24,31 +23,7 @@ from decoupling._validation import (
     is_dask,
     warn_user,
 )
-from decoupling.dataframes import in_label_order
-from decoupling.inference import dirichlet
-from decoupling.inference.blocks import AllRows, RowBlocks
-from decoupling.inference.checkpoint import Checkpoint, digest_of
-from decoupling.inference.class_prior import GammaPosterior, KnownGamma
-from decoupling.inference.dirichlet import DirichletRows
-from decoupling.inference.distributed import of_chunks
-from decoupling.inference.integrated import Integrated, integrate
-from decoupling.inference.intervals import (
-    beta_end,
-    beta_interval,
-    check_level,
-    interval_by_moments,
-)
-from decoupling.inference.lazy import LazyRows
-from decoupling.inference.optimise import Callback, Trace, ascend
-from decoupling.inference.overlap import DRAWS, affordable, transition_tail
-from decoupling.inference.response import RowSample, that_count
-from decoupling.inference.rows import Rows
-from decoupling.inference.sources import open_rows
-from decoupling.inference.start import first_state, warm_state
-from decoupling.inference.steps import Problem, State
-from decoupling.inference.storage import in_blocks, is_mapped, write_rows
-from decoupling.inference.uncertainty import TOGETHER, Reported, Uncertainty, uncertainty
-from decoupling.signs import (
+from decoupling.diagnostics.reasons import (
     AT_PRIOR,
     collapse,
     identifiability,
@@ -56,8 +31,34 @@ from decoupling.signs import (
     top_counts,
     unexpected_labels,
 )
+from decoupling.diagnostics.record import Diagnostics, Reason
+from decoupling.inference.ascent.checkpoint import Checkpoint, digest_of
+from decoupling.inference.ascent.class_prior import GammaPosterior, KnownGamma
+from decoupling.inference.ascent.optimise import Callback, Trace, ascend
+from decoupling.inference.ascent.start import first_state, warm_state
+from decoupling.inference.ascent.steps import Problem, State
+from decoupling.inference.errors.integrated import Integrated, integrate
+from decoupling.inference.errors.overlap import DRAWS, affordable, transition_tail
+from decoupling.inference.errors.uncertainty import TOGETHER, Reported, Uncertainty, uncertainty
+from decoupling.inference.math import dirichlet
+from decoupling.inference.math.dirichlet import DirichletRows
+from decoupling.inference.math.draws import as_generator, draw_dirichlet
+from decoupling.inference.math.intervals import (
+    beta_end,
+    beta_interval,
+    check_level,
+    interval_by_moments,
+)
+from decoupling.inference.rows.blocks import AllRows, RowBlocks
+from decoupling.inference.rows.distributed import of_chunks
+from decoupling.inference.rows.lazy import LazyRows
+from decoupling.inference.rows.rows import Rows
+from decoupling.inference.rows.sample import RowSample, that_count
+from decoupling.inference.rows.sources import open_rows
+from decoupling.inference.rows.storage import in_blocks, is_mapped, write_rows
+from decoupling.labels.frames import in_label_order
+from decoupling.transitions.conditional import label_conditional
 from decoupling.transitions.tasks import custom
-from decoupling.trust import Diagnostics, Reason
 
 # Something to divide by.
 _TINY = 1e-12
@@ -412,9 +413,9 @@ class Posterior:
         check_count("n", n)
         rng = as_generator(random_state)
         reported = (self._parent or self)._wide_transitions()
-        transitions = _draw_dirichlet(reported.parameters, n, rng)
+        transitions = draw_dirichlet(reported.parameters, n, rng)
         transitions = np.where(reported.known[:, None], reported.mean(), transitions)
-        return _draw_dirichlet(np.asarray(self.class_concentration), n, rng), transitions
+        return draw_dirichlet(np.asarray(self.class_concentration), n, rng), transitions
 
     @cached_property
     def diagnostics(self) -> Diagnostics:
@@ -487,7 +488,7 @@ class Posterior:
             return None
         possible = self._transitions.possible_labels
         reported = self._wide_transitions().columns(possible)
-        draws = _draw_dirichlet(reported.parameters, DRAWS, np.random.default_rng(0))
+        draws = draw_dirichlet(reported.parameters, DRAWS, np.random.default_rng(0))
         share = self._reported_share
         return transition_tail(
             np.where(reported.known[:, None], reported.mean(), draws),
@@ -677,35 +678,6 @@ class Posterior:
         return np.asarray(np.maximum(self._transition_prior.total * share, _TINY))
 
 
-def as_generator(
-    random_state: int | Generator | RandomState | None,
-) -> Generator | RandomState:
-    """Where draws come from: a seed, a RandomState, a Generator, or None."""
-    if isinstance(random_state, Generator):
-        return random_state
-    state: RandomState = check_random_state(random_state)
-    return state
-
-
-def draw_categories(proba: FloatArray, rng: Generator | RandomState) -> IntArray:
-    """A column drawn from the distribution in each row of ``proba``, (N,)."""
-    cumulative = np.cumsum(proba, axis=1)
-    # The last sum may miss 1 by rounding, which must not make an impossible column possible.
-    bounds = (cumulative / cumulative[:, -1:])[:, :-1]
-    return np.asarray((rng.uniform(size=len(proba))[:, None] >= bounds).sum(axis=1))
-
-
-def label_conditional(
-    class_proba: FloatArray, transitions: FloatArray, codes: AnyArray
-) -> FloatArray:
-    """p(y|s,x), (N, C), proportional to Y_ic T_cs with the row's own label s."""
-    emits = transitions[:, codes].T  # (N, C): p(given label | class)
-    joint = class_proba * emits
-    # Where every class that can have the label is excluded, the label alone decides.
-    joint = np.where(joint.any(axis=1, keepdims=True), joint, emits)
-    return np.asarray(joint / joint.sum(axis=1, keepdims=True))
-
-
 def solve(
     rows: AllRows,
     transition_prior: DirichletRows,
@@ -807,23 +779,6 @@ def record(
         _method=method,
         _order=order,
     )
-
-
-def _draw_dirichlet(concentration: FloatArray, n: int, rng: Generator | RandomState) -> FloatArray:
-    """n draws of each row, (n, ..., K), by normalised gamma variables in the log domain.
-
-    A gamma draw with a small shape underflows; its logarithm does not:
-    Gamma(a) = Gamma(a + 1) U^(1/a).
-    """
-    possible = concentration > 0
-    shape = (n, *concentration.shape)
-    safe = np.where(possible, concentration, 1.0)
-    logs = np.log(rng.gamma(np.broadcast_to(safe + 1.0, shape)))
-    logs -= rng.exponential(size=shape) / safe
-    logs = np.where(possible, logs, -np.inf)
-    logs -= logs.max(axis=-1, keepdims=True)
-    np.exp(logs, out=logs)
-    return np.asarray(logs / logs.sum(axis=-1, keepdims=True))
 
 
 def _check_codes(labels: ArrayLike, n_rows: int, n_labels: int) -> AnyArray:

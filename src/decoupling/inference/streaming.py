@@ -13,17 +13,17 @@ from sklearn.exceptions import ConvergenceWarning
 
 from decoupling._typing import FloatArray
 from decoupling._validation import all_or_nothing, check_count, check_evidence
-from decoupling.inference import dirichlet
-from decoupling.inference.class_prior import ClassPrior, KnownGamma, as_class_prior
-from decoupling.inference.dirichlet import DirichletRows
-from decoupling.inference.expected_log import Bound
+from decoupling.inference.ascent.class_prior import ClassPrior, KnownGamma, as_class_prior
+from decoupling.inference.ascent.optimise import Trace, ascend
+from decoupling.inference.ascent.start import first_classes, first_transitions
+from decoupling.inference.ascent.steps import Problem, State, class_log_sum
 from decoupling.inference.infer import as_evidence, as_prior
-from decoupling.inference.optimise import Trace, ascend
+from decoupling.inference.math import dirichlet
+from decoupling.inference.math.dirichlet import DirichletRows
+from decoupling.inference.math.expected_log import Bound
 from decoupling.inference.posterior import Posterior, record
-from decoupling.inference.rows import Rows
-from decoupling.inference.sources import open_rows
-from decoupling.inference.start import first_classes, first_transitions
-from decoupling.inference.steps import Problem, State, class_log_sum
+from decoupling.inference.rows.rows import Rows
+from decoupling.inference.rows.sources import open_rows
 
 # Rows of a block settle to so much per observation before T learns from them.
 _SETTLED: Final = 1e-6

@@ -11,15 +11,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from decoupling._typing import AnyArray
 from decoupling._validation import SUM_TOLERANCE, check_evidence, check_positive
-from decoupling.averaged_answer import AveragedAnswer
-from decoupling.balanced_bags import BalancedBags
-from decoupling.classifier import DecouplingClassifier
-from decoupling.cross_fitting import Ensemble, Renamed
-from decoupling.inference.class_prior import GammaPosterior, KnownGamma
+from decoupling.classifier.estimator import DecouplingClassifier
+from decoupling.fits.ensembles import Ensemble, Renamed
+from decoupling.inference.ascent.class_prior import GammaPosterior, KnownGamma
 from decoupling.inference.posterior import Posterior
-from decoupling.label_model import BagsForm, LabelModel, SplitForm
+from decoupling.label_model.bags import BalancedBags
+from decoupling.label_model.forms import BagsForm, SplitForm
+from decoupling.label_model.model import LabelModel
+from decoupling.likelihood.average import AveragedAnswer
 from decoupling.persistence.estimators import NotKept
-from decoupling.self_training.classifier import SetredClassifier
+from decoupling.setred.classifier import SetredClassifier
 
 # Squares of what is no larger are numbers; what is inferred of all rows at once stays far below.
 _LARGEST: Final = 1e150

@@ -28,7 +28,7 @@ TRUSTED: Final = frozenset(
         "scipy.sparse._csc.csc_matrix",
         "scipy.sparse._csr.csr_array",
         "scipy.sparse._csr.csr_matrix",
-        "decoupling.given_proba.GivenProba",
+        "decoupling.fits.given.GivenProba",
         "sklearn.calibration._CalibratedClassifier",
         "sklearn.calibration._SigmoidCalibration",
         "sklearn.feature_selection._univariate_selection.chi2",

@@ -16,11 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from decoupling._files import written_whole
 from decoupling._validation import warn_user
 from decoupling._version import __version__
-from decoupling.classifier import DecouplingClassifier
-from decoupling.cross_fitting import Ensemble, Renamed
+from decoupling.classifier.estimator import DecouplingClassifier
+from decoupling.fits.ensembles import Ensemble, Renamed
 from decoupling.inference.posterior import Posterior
-from decoupling.label_model import prefit_form
-from decoupling.labels import encode_labels
+from decoupling.label_model.model import prefit_form
+from decoupling.labels.observed import encode_labels
 from decoupling.persistence.archive import array_of
 from decoupling.persistence.consistency import check_whole
 from decoupling.persistence.estimators import NotKept, built, not_trusted, type_name
@@ -35,7 +35,7 @@ from decoupling.persistence.manifest import (
     whole_file,
 )
 from decoupling.persistence.records import Reader, Writer
-from decoupling.self_training.classifier import SetredClassifier
+from decoupling.setred.classifier import SetredClassifier
 
 Model: TypeAlias = Posterior | DecouplingClassifier | SetredClassifier
 

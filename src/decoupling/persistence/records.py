@@ -17,26 +17,28 @@ import sklearn
 
 from decoupling._typing import AnyArray, BoolArray, FloatArray
 from decoupling._validation import is_dask
-from decoupling.averaged_answer import AveragedAnswer
-from decoupling.balanced_bags import BalancedBags
-from decoupling.classifier import DecouplingClassifier
-from decoupling.cross_fitting import Ensemble, Renamed
-from decoupling.dataframes import Library
-from decoupling.folds import Fold
-from decoupling.inference.class_prior import ClassPrior, GammaPosterior, KnownGamma
-from decoupling.inference.conjugate import DirP
-from decoupling.inference.dirichlet import DirichletRows
-from decoupling.inference.optimise import Trace
+from decoupling.classifier.estimator import DecouplingClassifier
+from decoupling.fits.ensembles import Ensemble, Renamed
+from decoupling.fits.folds import Fold
+from decoupling.inference.ascent.class_prior import ClassPrior, GammaPosterior, KnownGamma
+from decoupling.inference.ascent.optimise import Trace
+from decoupling.inference.math.conjugate import DirP
+from decoupling.inference.math.dirichlet import DirichletRows
 from decoupling.inference.posterior import Posterior
-from decoupling.inference.response import RowSample
-from decoupling.label_model import BagsForm, Calibration, JointForm, LabelModel, SplitForm
-from decoupling.labels import ObservedLabels
+from decoupling.inference.rows.sample import RowSample
+from decoupling.label_model.bags import BalancedBags
+from decoupling.label_model.calibration import Calibration
+from decoupling.label_model.forms import BagsForm, JointForm, SplitForm
+from decoupling.label_model.model import LabelModel
+from decoupling.labels.frames import Library
+from decoupling.labels.observed import ObservedLabels
+from decoupling.likelihood.average import AveragedAnswer
 from decoupling.persistence.archive import array_bytes
 from decoupling.persistence.estimators import NotKept, type_name, written
 from decoupling.persistence.tables import library_of_parts, library_parts
-from decoupling.retraining import Retrained
-from decoupling.self_training.classifier import SetredClassifier
-from decoupling.self_training.setred import Round
+from decoupling.retraining.rounds import Retrained
+from decoupling.setred.classifier import SetredClassifier
+from decoupling.setred.search import Round
 from decoupling.transitions.prior import TransitionPrior
 from decoupling.transitions.tasks import Task
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from decoupling.dataframes import LIBRARIES, Library
+from decoupling.labels.frames import LIBRARIES, Library
 
 _NAMES: Final = (str, int, float, bool)
 

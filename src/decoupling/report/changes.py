@@ -7,8 +7,8 @@ from typing import Any, Final
 import numpy as np
 
 from decoupling._typing import BoolArray, FloatArray, IntArray
-from decoupling.calibration_bins import calibration_bins
-from decoupling.labels import encode_labels
+from decoupling.evaluation.bins import calibration_bins
+from decoupling.labels.observed import encode_labels
 from decoupling.report.facts import Facts
 from decoupling.report.text import plain
 

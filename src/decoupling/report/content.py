@@ -32,17 +32,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from decoupling.diagnostics.reasons import stop_in_words
 from decoupling.report.changes import changes_of
 from decoupling.report.facts import Facts, read_facts
+from decoupling.report.light import trust_of
 from decoupling.report.reproduce import reproduction_of
 from decoupling.report.review import review_of
 from decoupling.report.text import count, percent, plain
-from decoupling.report.trust import trust_of
 from decoupling.report.verdict import MENDED, SURE, finding_of, words_of
-from decoupling.signs import stop_in_words
 
 if TYPE_CHECKING:
-    from decoupling.classifier import DecouplingClassifier
+    from decoupling.classifier.estimator import DecouplingClassifier
 
 SCHEMA: Final = 1
 # More classes than this are told of by their worst pairs alone.

@@ -11,15 +11,15 @@ from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from decoupling._typing import BoolArray, FloatArray, IntArray
-from decoupling.inference.class_prior import ClassPrior
-from decoupling.inference.optimise import Trace
-from decoupling.label_issues import label_errors
+from decoupling.classifier.issues import label_errors
+from decoupling.inference.ascent.class_prior import ClassPrior
+from decoupling.inference.ascent.optimise import Trace
 from decoupling.transitions._rates import check_rates
 from decoupling.transitions.choice import encode, given_labels
 from decoupling.transitions.tasks import Task
 
 if TYPE_CHECKING:
-    from decoupling.classifier import DecouplingClassifier
+    from decoupling.classifier.estimator import DecouplingClassifier
 
 # Of all intervals.
 LEVEL: Final = 0.9

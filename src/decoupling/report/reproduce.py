@@ -10,7 +10,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from decoupling.classifier import DecouplingClassifier
+    from decoupling.classifier.estimator import DecouplingClassifier
 
 _PACKAGES: Final = ("decoupling", "numpy", "scipy", "scikit-learn")
 

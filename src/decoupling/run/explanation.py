@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from decoupling._typing import FloatArray
-from decoupling.classifier import DecouplingClassifier
+from decoupling.classifier.estimator import DecouplingClassifier
 
 
 @dataclass(frozen=True, eq=False)

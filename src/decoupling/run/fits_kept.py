@@ -20,7 +20,7 @@ import sklearn
 import decoupling
 from decoupling._files import written_whole
 from decoupling._typing import AnyArray, IntArray
-from decoupling.cross_fitting import FITTING, fit_clone
+from decoupling.fits.ensembles import FITTING, fit_clone
 from decoupling.persistence.archive import packed, unpacked
 from decoupling.persistence.estimators import built, jotted, not_trusted, written
 from decoupling.tables.reading import TableError

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from decoupling._typing import AnyArray, FloatArray
-from decoupling.classifier import DecouplingClassifier
+from decoupling.classifier.estimator import DecouplingClassifier
 from decoupling.run.settings import Settings
 from decoupling.run.solving import Solved
 from decoupling.tables.features import Feature, feature_array

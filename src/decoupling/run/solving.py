@@ -12,8 +12,8 @@ from typing import Any, Final
 import numpy as np
 
 from decoupling._typing import AnyArray
-from decoupling.classifier import DecouplingClassifier
-from decoupling.given_proba import GivenProba
+from decoupling.classifier.estimator import DecouplingClassifier
+from decoupling.fits.given import GivenProba
 from decoupling.run.decisions import Decisions, read_decisions
 from decoupling.run.settings import Settings
 from decoupling.run.wording import in_options

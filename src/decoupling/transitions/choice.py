@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 
 from decoupling._typing import IntArray
-from decoupling.dataframes import objects_of
-from decoupling.labels import ObservedLabels, encode_labels
+from decoupling.labels.frames import objects_of
+from decoupling.labels.observed import ObservedLabels, encode_labels
 from decoupling.transitions import tasks
 from decoupling.transitions.tasks import Task
 

@@ -1,0 +1,1 @@
+"""`DecouplingClassifier`: what it is given, what it finds, what it shows."""

@@ -1,0 +1,222 @@
+"""Signs that an answer may be wrong, as reasons to trust it less: functions on arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from decoupling._text import COLLAPSE, CONVERGENCE, OUT_OF_FOLD, RATES, TOLD_APART, listed
+from decoupling._typing import FloatArray, IntArray
+from decoupling.diagnostics.record import Reason
+
+# Below this singular value of p(label | class, labelled), classes blur into each other.
+SINGULAR: Final = 0.1
+# A row is where the prior put it if no class is further from it than this.
+AT_PRIOR: Final = 0.02
+# Shares of such rows that are worth a word, and that are a failure.
+_SOME, _MOST = 0.1, 0.5
+# A share may be beyond what a prior allows by so much, and by so many standard errors.
+_SLACK, _ERRORS = 0.01, 3.0
+# A bound that falls by less than this share of its size has been rounded.
+_ROUNDING: Final = 1e-9
+
+
+def convergence(n_iter: int, stopped_because: str, fall: float, size: float) -> Reason:
+    """Whether the ascent arrived; ``fall`` is the largest step down of a bound of this ``size``."""
+    if fall > _ROUNDING * size:
+        return Reason(
+            "amber",
+            "convergence",
+            f"The bound, which should only rise, fell by {fall:.3g} in one of the {n_iter:,} "
+            "iterations: numbers of very different size may have been lost in rounding. Look for "
+            "extreme strengths, evidence or weights.",
+        )
+    if stopped_because == "tolerance":
+        return Reason("green", "convergence", f"The inference converged, in {n_iter:,} iterations.")
+    return Reason(
+        "amber",
+        "convergence",
+        f"The inference had not converged after {n_iter:,} iterations: "
+        f"{stop_in_words(stopped_because)} {CONVERGENCE}.",
+    )
+
+
+def stop_in_words(stopped_because: str) -> str:
+    """Why the inference ended."""
+    return {
+        "tolerance": "an iteration raised the bound by less than the tolerance",
+        "max_iter": "the limit of iterations was reached",
+        "callback": "it was told to stop",
+        "line search": "no higher point was found",
+    }[stopped_because]
+
+
+def confusion(classes: Sequence[Hashable], own: IntArray, transitions: ArrayLike) -> Reason | None:
+    """Whether classes have changed places, or get nearly the same labels.
+
+    ``own``, (C,), is the column of each class's own label, or -1.
+    """
+    owners, T = np.flatnonzero(own >= 0), np.asarray(transitions, dtype=np.float64)
+    mine = T[:, own[owners]]  # (C, K): how often each class gets the owners' labels
+    lost = mine[owners, np.arange(len(owners))] < mine.max(axis=0, initial=0.0)
+    if lost.any():
+        names = [classes[c] for c in owners[lost].tolist()]
+        return Reason(
+            "red",
+            "identifiability",
+            f"The label of {listed(names)} is more frequent in another class than in its own: "
+            "classes may have changed places. Give rates, or a TransitionPrior that is surer "
+            f"{TOLD_APART}.",
+        )
+    given = mine[owners] / np.maximum(mine[owners].sum(axis=1, keepdims=True), 1e-300)
+    if len(owners) > 1 and np.linalg.svd(given, compute_uv=False)[-1] < SINGULAR:
+        return Reason(
+            "amber",
+            "identifiability",
+            "Some classes get nearly the same labels: what tells them apart is mostly the prior. "
+            f"Merge these classes, or give rates that are known {TOLD_APART}.",
+        )
+    return None
+
+
+def identifiability(
+    classes: Sequence[Hashable], own: IntArray, transitions: FloatArray, prior: FloatArray
+) -> Reason:
+    """Whether labels tell the classes apart.
+
+    Parameters
+    ----------
+    classes : sequence of length C
+        Names of the classes.
+    own : array (C,) of int
+        Column of each class's own label, or -1.
+    transitions : array (C, S)
+        T, over the labels that some class can emit.
+    prior : array (C, K)
+        All that the prior has to say of each class: where two rows are equal, either class may
+        take the place of the other.
+    """
+    rows, place = np.unique(prior, axis=0, return_inverse=True)
+    counts = np.bincount(place.ravel(), minlength=len(rows))
+    if counts.max() > 1:
+        members = np.flatnonzero(place.ravel() == counts.argmax())
+        alike = [classes[c] for c in members.tolist()]
+        return Reason(
+            "amber",
+            "identifiability",
+            f"The prior says the same of {listed(alike)}: which of them is which is chance. Give "
+            f"them different rows of p(label | class), or make one class of them {TOLD_APART}.",
+        )
+    found = confusion(classes, own, transitions)
+    if found is not None:
+        return found
+    if separation(transitions) < SINGULAR:
+        return Reason(
+            "amber",
+            "identifiability",
+            "Labels hardly tell the classes apart: what p(class | x) says beyond them is the "
+            "prior's word. Merge classes that get the same labels, or add a label that differs "
+            f"{TOLD_APART}.",
+        )
+    return Reason("green", "identifiability", "Labels tell the classes apart.")
+
+
+def separation(transitions: FloatArray) -> float:
+    """How far the rows of T are from being mixtures of each other, 0 if some are.
+
+    The smallest singular value of T once its columns are scaled to a largest entry of 1: that a
+    label is rare in every class takes nothing from what it tells.
+
+    Examples
+    --------
+    >>> round(separation(np.array([[0.95, 0.05, 0.0], [0.95, 0.0, 0.05]])), 6)
+    1.0
+    >>> separation(np.array([[0.95, 0.05], [0.94, 0.06]])) < 0.1
+    True
+    """
+    n_classes, n_labels = transitions.shape
+    if n_labels < n_classes:
+        return 0.0
+    scaled = transitions / np.maximum(transitions.max(axis=0), 1e-300)
+    return float(np.linalg.svd(scaled, compute_uv=False)[-1])
+
+
+def top_counts(class_proba: FloatArray) -> IntArray:
+    """Rows of which each class is the most probable one, (C,)."""
+    return np.bincount(class_proba.argmax(axis=1), minlength=class_proba.shape[1])
+
+
+def nobodys(classes: Sequence[Hashable], top: IntArray) -> str | None:
+    """What is to be said if a class is nobody's most probable one."""
+    nobody = [name for name, n in zip(classes, top, strict=True) if n == 0]
+    if not nobody:
+        return None
+    return (
+        f"No row has {listed(nobody)} as its most probable class: the inference may "
+        "have collapsed. Check the task and the rates, or give a TransitionPrior "
+        f"{COLLAPSE}."
+    )
+
+
+def collapse(classes: Sequence[Hashable], top: IntArray, at_prior: float) -> Reason:
+    """Whether rows have gone anywhere; ``at_prior`` is the share that is where the prior put it."""
+    text = nobodys(classes, top)
+    if text is not None:
+        return Reason("red", "collapse", text)
+    if at_prior > _SOME:
+        return Reason(
+            "red" if at_prior > _MOST else "amber",
+            "collapse",
+            f"{at_prior:.0%} of the rows are no further than where the prior put them: p(label | "
+            "x) says nothing about these. A classifier that tells more, or a higher evidence, "
+            f"would move them {COLLAPSE}.",
+        )
+    return Reason(
+        "green", "collapse", "Every class is found in some rows, and rows differ from the prior."
+    )
+
+
+def unexpected_labels(
+    labels: Sequence[Hashable],
+    seen: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    n_rows: float,
+) -> Reason | None:
+    """Compare shares of labels, (S,), with the least and the most that the prior allows.
+
+    Whatever the shares of the classes are, a label cannot be rarer than in the class that gets it
+    least, nor more frequent than in the class that gets it most.
+    """
+    spread = seen * np.maximum(1.0 - seen, 0.0)  # a sum of shares may miss 1 by rounding
+    slack = _SLACK + _ERRORS * np.sqrt(spread / n_rows)
+    beyond = np.maximum(seen - upper, lower - seen) - slack
+    s = int(beyond.argmax())
+    if beyond[s] <= 0:
+        return None
+    name = "unlabelled" if labels[s] is None else f"of the label {labels[s]!r}"
+    least, limit = ("at most", upper[s]) if seen[s] > upper[s] else ("at least", lower[s])
+    return Reason(
+        "amber",
+        "task",
+        f"{seen[s]:.1%} of the rows are {name}, and the prior has it that {least} {limit:.1%} of "
+        "any class are: this task cannot be the whole story. Correct its rates, or lower its "
+        f"strength {RATES}.",
+    )
+
+
+def too_sure(sureness: float, most: float) -> Reason | None:
+    """Whether p(label | x) is surer of labels than any class can be, in the mean over the rows."""
+    if sureness <= most + _SLACK:
+        return None
+    return Reason(
+        "amber",
+        "held out",
+        f"p(label | x) is {sureness:.1%} sure of its most probable label, in the mean, and the "
+        f"prior has it that no class is surer than {most:.1%}: it may have been predicted for the "
+        "very rows that a classifier was fitted on. Predict out of fold "
+        f"{OUT_OF_FOLD}.",
+    )

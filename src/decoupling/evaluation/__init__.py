@@ -1,0 +1,1 @@
+"""Split, score and calibration bins where some labels are missing."""

@@ -1,0 +1,1 @@
+"""Fits of any classifier, once per fold."""

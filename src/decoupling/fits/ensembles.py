@@ -1,0 +1,231 @@
+"""Any classifier, fitted once per fold: each row is predicted by the one that never saw it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
+
+from decoupling._typing import AnyArray, BoolArray, FloatArray, IntArray
+from decoupling._validation import SUM_TOLERANCE, is_dask
+from decoupling.fits.estimators import weight_parameter
+from decoupling.fits.folds import Fold
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Classifiers over codes 0 to ``n_codes - 1`` that predict their mean, as one of them would.
+
+    Attributes
+    ----------
+    models : tuple of classifiers
+        Each may lack some of the codes.
+    n_codes : int
+        How many there are.
+    weights : tuple of float, optional
+        How much each classifier counts; all count alike by default.
+    """
+
+    models: tuple[Any, ...]
+    n_codes: int
+    weights: tuple[float, ...] | None = None
+
+    @property
+    def classes_(self) -> IntArray:
+        """Codes of the columns, (n_codes,)."""
+        return np.arange(self.n_codes)
+
+    @property
+    def only(self) -> Any:
+        """The classifier of a single fold, as it was fitted."""
+        (model,) = self.models
+        return model.model if isinstance(model, Renamed) else model
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Mean probability of each code, (N, n_codes)."""
+        weights = (1.0,) * len(self.models) if self.weights is None else self.weights
+        total = sum(
+            weight * aligned_proba(model, X, self.n_codes)
+            for model, weight in zip(self.models, weights, strict=True)
+        )
+        return np.asarray(total / sum(weights))
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What every classifier is fitted with.
+
+    Attributes
+    ----------
+    estimator : classifier
+        Cloned for each fit.
+    fit_params : dict
+        Passed on to its ``fit``, a row each where they have the length of X.
+    n_jobs : int or None
+        Fits at a time.
+    """
+
+    estimator: Any
+    fit_params: dict[str, Any]
+    n_jobs: int | None = None
+
+    @property
+    def takes_weights(self) -> bool:
+        """Whether the classifier can be given weights of rows."""
+        return weight_parameter(self.estimator) is not None
+
+    def ensemble(
+        self,
+        X: Any,
+        codes: IntArray,
+        weight: FloatArray | None,
+        folds: Sequence[Fold],
+        n_codes: int,
+    ) -> Ensemble:
+        """Fit one classifier per fold on its rows."""
+        models = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fit)(self, X, codes, weight, fold.fit, n_codes) for fold in folds
+        )
+        return Ensemble(tuple(models), n_codes)
+
+    def params_of(self, rows: IntArray, n_rows: int) -> dict[str, Any]:
+        """Fit parameters of some rows."""
+        return {
+            name: _safe_indexing(value, rows) if _n_rows(value) == n_rows else value
+            for name, value in self.fit_params.items()
+        }
+
+
+def _n_rows(value: Any) -> int | None:
+    shape = getattr(value, "shape", None)
+    if shape:
+        return int(shape[0])
+    return len(value) if isinstance(value, list | tuple) else None
+
+
+def fit_clone(estimator: Any, X: Any, codes: IntArray, params: dict[str, Any]) -> Any:
+    """A classifier like this one, fitted."""
+    return clone(estimator).fit(X, codes, **params)
+
+
+# The way to fit one classifier: a run that may be interrupted sets one that keeps what is fitted.
+# Workers of ``n_jobs`` do not see it, and fit as usual.
+FITTING: Final[ContextVar[Callable[[Any, Any, IntArray, dict[str, Any]], Any]]] = ContextVar(
+    "FITTING", default=fit_clone
+)
+
+
+def _fit(
+    training: Training,
+    X: Any,
+    codes: IntArray,
+    weight: FloatArray | None,
+    rows: IntArray,
+    n_codes: int,
+) -> Any:
+    """A classifier of ``codes`` fitted on some rows."""
+    if weight is not None:
+        # A class without any weight is more than some classifiers can bear.
+        rows = rows[weight[rows] > 0]
+    if len(rows) == 0:
+        # A few rows may all be in the part that is held out. Then nothing is known, or excluded.
+        from sklearn.dummy import DummyClassifier
+
+        return DummyClassifier(strategy="prior").fit(np.zeros((n_codes, 1)), np.arange(n_codes))
+    params = training.params_of(rows, len(codes))
+    target = codes[rows]
+    if weight is not None:
+        name = weight_parameter(training.estimator)
+        if name is None:
+            raise ValueError(
+                f"sample_weight was passed, but {type(training.estimator).__name__} takes none, "
+                "or does not hand them on to the classifier inside it."
+            )
+        params[name] = weight[rows]
+    if (target == target[0]).all():
+        # Most classifiers refuse a single class; there is nothing to learn but its name.
+        from sklearn.dummy import DummyClassifier
+
+        return DummyClassifier(strategy="most_frequent").fit(np.zeros((1, 1)), target[:1])
+    # Some classifiers insist on 0, 1, ... without a gap.
+    present, places = np.unique(target, return_inverse=True)
+    model = FITTING.get()(training.estimator, _safe_indexing(X, rows), places, params)
+    _LOG.debug("a classifier is fitted on %d rows", len(rows))
+    return model if present[-1] == len(present) - 1 else Renamed(model, present)
+
+
+@dataclass(frozen=True, eq=False)
+class Renamed:
+    """A fitted classifier whose classes are called by codes."""
+
+    model: Any
+    classes_: IntArray
+
+    def predict_proba(self, X: Any) -> AnyArray:
+        """Return what the classifier predicts."""
+        return _proba(self.model, X)
+
+
+def aligned_proba(model: Any, X: Any, n_codes: int) -> FloatArray:
+    """p(code | x) with a column for each code, also those that the model never saw, (N, n)."""
+    proba = _proba(model, X).astype(np.float64, copy=False)
+    name = type(model).__name__
+    if proba.ndim != 2 or proba.shape[1] != len(model.classes_):
+        raise ValueError(
+            f"{name}.predict_proba must return one column per class, here {len(model.classes_)}; "
+            f"got an array of shape {proba.shape}."
+        )
+    error = np.abs(proba.sum(axis=1) - 1.0)
+    bad = ~((proba >= 0).all(axis=1) & (error < SUM_TOLERANCE))  # also where a value is NaN
+    if bad.any():
+        raise ValueError(
+            f"{name}.predict_proba returned {int(bad.sum())} rows that are not probabilities which "
+            f"sum to 1, the first of them {proba[bad.argmax()].tolist()}."
+        )
+    out = np.zeros((len(proba), n_codes))
+    out[:, np.asarray(model.classes_, dtype=np.int64)] = proba
+    return out
+
+
+def _proba(model: Any, X: Any) -> AnyArray:
+    """What the classifier predicts; rows of Dask are predicted chunk by chunk, where they are."""
+    if not is_dask(X):
+        return np.asarray(model.predict_proba(X))
+    from dask import compute, delayed
+
+    chunks = X.rechunk({1: -1}) if hasattr(X, "rechunk") else X
+    shared = delayed(model)
+    parts = [shared.predict_proba(chunk) for chunk in np.ravel(chunks.to_delayed())]
+    return np.concatenate(compute(*parts))
+
+
+def by_fold(ensemble: Ensemble, X: Any, folds: Sequence[Fold]) -> list[FloatArray]:
+    """The rows that each fold predicts, as its own model predicts them, (n, n_codes)."""
+    return [
+        aligned_proba(model, _safe_indexing(X, fold.predict), ensemble.n_codes)
+        for model, fold in zip(ensemble.models, folds, strict=True)
+    ]
+
+
+def out_of_fold(
+    ensemble: Ensemble, X: Any, folds: Sequence[Fold], n_rows: int, unseen: BoolArray | None = None
+) -> FloatArray:
+    """Each row as the model of its own fold predicts it, (N, n_codes).
+
+    Rows that are ``unseen`` by every model are predicted by all of them, as new rows are.
+    """
+    out = np.empty((n_rows, ensemble.n_codes))
+    for proba, fold in zip(by_fold(ensemble, X, folds), folds, strict=True):
+        out[fold.predict] = proba
+    if unseen is not None and unseen.any():
+        out[unseen] = ensemble.predict_proba(_safe_indexing(X, np.flatnonzero(unseen)))
+    return out

@@ -1,0 +1,1 @@
+"""Error bars of what was inferred."""

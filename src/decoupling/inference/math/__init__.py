@@ -1,0 +1,1 @@
+"""Distributions, expected logarithms and intervals: functions on arrays."""

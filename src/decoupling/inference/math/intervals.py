@@ -1,0 +1,56 @@
+"""Credible intervals with equal tails: of Beta distributions."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Final
+
+import numpy as np
+from scipy.special import betaincinv
+
+from decoupling._typing import FloatArray
+from decoupling.inference.math import dirichlet
+
+# A variance below this is rounding, and a Beta distribution has at least this concentration.
+_TINY: Final = 1e-14
+# Where both sides count for more, SciPy finds no ends, which would be 1e-7 of themselves apart.
+_SURE: Final = 1e15
+
+
+def check_level(level: float) -> None:
+    """Refuse what is no probability."""
+    if not (isinstance(level, Real) and 0 < level < 1):
+        raise ValueError(f"level must lie between 0 and 1; got {level!r}.")
+
+
+def beta_end(concentration: FloatArray, tail: float) -> FloatArray:
+    """Where this share of each entry's Beta distribution is below."""
+    rest = concentration.sum(axis=-1, keepdims=True) - concentration
+    certain = (concentration == 0) | (rest <= 0) | (np.minimum(concentration, rest) > _SURE)
+    own, other = np.where(certain, 1.0, concentration), np.where(certain, 1.0, rest)
+    return np.where(certain, dirichlet.mean(concentration), betaincinv(own, other, tail))
+
+
+def beta_interval(concentration: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """Lower and upper ends for each entry of Dirichlet distributions along the last axis."""
+    check_level(level)
+    return beta_end(concentration, (1 - level) / 2), beta_end(concentration, (1 + level) / 2)
+
+
+def interval_by_moments(
+    mean: FloatArray, variance: FloatArray, level: float
+) -> tuple[FloatArray, FloatArray]:
+    """Ends of Beta distributions of this mean and variance, which do not leave out the mean.
+
+    Examples
+    --------
+    >>> low, high = interval_by_moments(np.array([0.5, 0.5]), np.array([1 / 12, 0.0]), 0.9)
+    >>> low.round(2), high.round(2)
+    (array([0.05, 0.5 ]), array([0.95, 0.5 ]))
+    """
+    varies = (variance > _TINY) & (mean > 0) & (mean < 1)
+    inside = np.where(varies, mean, 0.5)
+    total = inside * (1.0 - inside) / np.where(varies, variance, 0.1) - 1.0
+    pair = np.maximum(total, _TINY)[..., None] * np.stack([inside, 1.0 - inside], axis=-1)
+    lower, upper = (np.where(varies, end[..., 0], mean) for end in beta_interval(pair, level))
+    return np.minimum(lower, mean), np.maximum(upper, mean)

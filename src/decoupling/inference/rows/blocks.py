@@ -1,0 +1,250 @@
+"""Rows in blocks, on threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial, reduce
+from typing import Any, Final, Protocol, Self, TypeVar
+
+import numpy as np
+
+from decoupling._threads import ONE_THREAD
+from decoupling._typing import FloatArray, IntArray
+from decoupling.inference.rows.rows import Rows, of_rows
+from decoupling.inference.rows.sample import RowSample, pick_rows
+from decoupling.inference.rows.storage import is_mapped, release
+
+Result = TypeVar("Result")
+
+# A block has at most so many entries: few enough for its temporaries to stay near the processor,
+# enough for threads not to queue for the interpreter's lock.
+_BLOCK_ENTRIES: Final = 2**17
+# Fewer entries than these are not worth a second thread.
+_ONE_BLOCK: Final = 2**16
+# glibc hands freed memory back to the system, and every temporary would fault its pages in anew.
+# Once an array of this size was freed, it keeps twice as much: see M_MMAP_THRESHOLD in mallopt(3).
+_KEPT_BYTES: Final = 24 * 2**20
+
+
+class Blocks(Protocol):
+    """All the rows, in blocks, wherever they are.
+
+    Results of blocks are merged two by two, in the order of the blocks.
+    """
+
+    def update(
+        self, function: Callable[[Rows], Result], merge: Callable[[Result, Result], Result]
+    ) -> Result:
+        """Merged results of a function that may change what is inferred of its rows."""
+
+    def query(
+        self, function: Callable[[Rows], Result], merge: Callable[[Result, Result], Result]
+    ) -> Result:
+        """Merged results of a function that leaves its rows as they are."""
+
+
+class AllRows(Blocks, Protocol):
+    """The rows with what an inference needs before and after its steps."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows (N)."""
+
+    @property
+    def count(self) -> float:
+        """Number of rows, each as often as it stands there."""
+
+    @property
+    def total_evidence(self) -> float:
+        """Number of observations in all."""
+
+    @property
+    def multiplicity(self) -> FloatArray:
+        """How many equal rows each row stands for, () or (N,)."""
+
+    def start_from(self, class_concentration: FloatArray) -> None:
+        """Put the rows where another run has left them, (N, C)."""
+
+    def class_concentration(self) -> FloatArray:
+        """Pi, (N, C)."""
+
+    def sample(self) -> RowSample:
+        """Some of the rows."""
+
+    def __enter__(self) -> Self:
+        """Get ready for steps."""
+
+    def __exit__(self, *exception: object) -> None:
+        """Have done with them."""
+
+
+class RowBlocks:
+    """All the rows in blocks, on threads: the same function for each block, results in order.
+
+    By default there are as many threads as linear algebra may use, so that the limits of a cluster
+    or of an outer parallel loop hold here too. Within a block linear algebra runs on one thread:
+    the products are too small to be shared.
+
+    Parameters
+    ----------
+    rows : Rows
+        All of them.
+    block_size : int, optional
+        Rows per block.
+    n_threads : int, optional
+        Most threads.
+    """
+
+    def __init__(
+        self, rows: Rows, block_size: int | None = None, n_threads: int | None = None
+    ) -> None:
+        self.rows = rows
+        self.parts = parts_of(rows, block_size)
+        self.n_threads = min(n_threads or ONE_THREAD.before(), len(self.parts))
+
+    def __enter__(self) -> RowBlocks:
+        """Start the threads."""
+        np.empty(_KEPT_BYTES, dtype=np.uint8)  # never written to, so it costs two system calls
+        self._stack = ExitStack()
+        self._stack.enter_context(ONE_THREAD)
+        self._map: Callable[..., Iterable[Any]] = map
+        if self.n_threads > 1:
+            self._map = self._stack.enter_context(ThreadPoolExecutor(self.n_threads)).map
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Stop them."""
+        self._stack.close()
+
+    def each(self, function: Callable[[Rows], Result]) -> Iterable[Result]:
+        """Results of a function, in the order of the blocks."""
+        return self._map(self._released(function), self.parts)
+
+    def update(
+        self, function: Callable[[Rows], Result], merge: Callable[[Result, Result], Result]
+    ) -> Result:
+        """Merged results of a function, which may change its rows: they are where they stay."""
+        return reduce(merge, self.each(function))
+
+    query = update
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows (N)."""
+        return len(self.rows)
+
+    @property
+    def count(self) -> float:
+        """Number of rows, each as often as it stands there."""
+        return self.rows.count
+
+    @property
+    def total_evidence(self) -> float:
+        """Number of observations in all."""
+        return self.rows.total_evidence
+
+    @property
+    def multiplicity(self) -> FloatArray:
+        """How many equal rows each row stands for, () or (N,)."""
+        return self.rows.multiplicity
+
+    def start_from(self, class_concentration: FloatArray) -> None:
+        """Put the rows where another run has left them, (N, C)."""
+        self.rows.class_concentration[:] = class_concentration
+
+    def class_concentration(self) -> FloatArray:
+        """Pi, (N, C), which from now on is not to be changed."""
+        self.rows.class_concentration.flags.writeable = False
+        return self.rows.class_concentration
+
+    def sample(self) -> RowSample:
+        """Some of the rows."""
+        sizes = [len(part) for part in self.parts]
+        picked = Picked.of(self.multiplicity, sizes)
+        # Block by block, since a row on disk may bring megabytes around it into memory.
+        pairs = zip(self.parts, picked.by_block, strict=True)
+        return picked.sample(
+            [self._released(partial(some_rows, rows=rows))(p) for p, rows in pairs]
+        )
+
+    def _released(self, function: Callable[[Rows], Result]) -> Callable[[Rows], Result]:
+        """The function, and then, of rows on disk, their memory back to the system."""
+        if not is_mapped(self.rows.class_concentration):
+            return function
+
+        def and_release(rows: Rows) -> Result:
+            result = function(rows)
+            release(rows.label_proba)
+            release(rows.class_concentration)
+            return result
+
+        return and_release
+
+
+def nothing(first: None, second: None) -> None:
+    """Merge results that are none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Picked:
+    """Rows of a sample, and where they are.
+
+    Attributes
+    ----------
+    counts : array (n,)
+        How many equal rows each stands for.
+    by_block : list of int arrays
+        Their numbers within each block.
+    order : int array (n,)
+        Where each of them, as picked, is among those of all blocks in turn.
+    """
+
+    counts: FloatArray
+    by_block: list[IntArray]
+    order: IntArray
+
+    @classmethod
+    def of(cls, multiplicity: FloatArray, sizes: Sequence[int]) -> Picked:
+        """Pick from blocks of these sizes."""
+        ends = np.cumsum(sizes)
+        picked = pick_rows(multiplicity, int(ends[-1]))
+        block = np.searchsorted(ends, picked, side="right")
+        return cls(
+            np.broadcast_to(of_rows(multiplicity, picked), picked.shape),
+            [
+                picked[block == k] - (end - n)
+                for k, (end, n) in enumerate(zip(ends, sizes, strict=True))
+            ],
+            np.argsort(np.argsort(block, kind="stable"), kind="stable"),
+        )
+
+    def sample(self, found: Sequence[tuple[FloatArray, FloatArray]]) -> RowSample:
+        """The sample, from what `some_rows` found in each block."""
+        weight, concentration = (
+            np.concatenate(parts)[self.order] for parts in zip(*found, strict=True)
+        )
+        return RowSample(weight, concentration, self.counts / self.counts.sum())
+
+
+def some_rows(block: Rows, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Evidence times p(s|x), (n, S), and Pi, (n, C), of some rows of a block."""
+    return block.weight(rows), np.array(block.class_concentration[rows])
+
+
+def parts_of(rows: Rows, block_size: int | None = None) -> list[Rows]:
+    """Rows in blocks, as views."""
+    size = block_size or default_block_size(rows)
+    return [rows.part(slice(i, i + size)) for i in range(0, len(rows), size)]
+
+
+def default_block_size(rows: Rows) -> int:
+    """Rows per block: an even number of blocks as equal as can be, so that threads end together."""
+    n_classes = int(rows.class_concentration.shape[1])
+    entries = len(rows) * max(n_classes, int(np.count_nonzero(rows.labels)))
+    if entries <= _ONE_BLOCK:
+        return max(1, len(rows))
+    pairs = -(-entries // (2 * _BLOCK_ENTRIES))
+    return -(-len(rows) // (2 * pairs))

@@ -1,0 +1,1 @@
+"""p(s|x), out of fold and calibrated on the labels themselves."""

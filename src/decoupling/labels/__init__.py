@@ -1,0 +1,1 @@
+"""What was said of each row, in any library's type."""

@@ -1,0 +1,179 @@
+r"""An average over the answers that held-out labels leave open.
+
+What the rounds of retraining say, p(s|x) with T undone, and p(s|x) as it is: each may be nearest to
+the truth, and held-out labels, of which many are wrong, tell only so far which of them is, and how
+sure it may be. So nothing is chosen. Mixtures in quarters, with all temperatures, each count by how
+probable those labels make them:
+
+.. math::
+
+    p(y_i = c | x_i) = \sum_k \omega_k\, q^{(k)}_{ic}, \qquad
+    q^{(k)}_{ic} \propto \left( e^{b^{(k)}_c} \sum_p m_{kp}\, p_{pic} \right)^{1/t_k}, \qquad
+    \omega_k \propto p(m_k, b^{(k)}, t_k) \prod_i \Big( \sum_c q^{(k)}_{ic} T_{c s_i} \Big)^{w_i} .
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Final, NamedTuple, Self
+
+import numpy as np
+from scipy.special import softmax
+
+from decoupling._typing import FloatArray
+from decoupling.likelihood.offsets import OFFSET_SPREAD, best_calibration
+from decoupling.likelihood.temperature import (
+    LEAST,
+    best_temperature,
+    likely_temperatures,
+    log_density,
+    log_proba,
+)
+
+# Shares of what stands beside the first part, which has one half at least.
+_SHARES: Final = (0.0, 0.25, 0.5)
+# The rounds may be a little too unsure, as means are, but not by more than this.
+_COLDEST: Final = 0.7
+# Answers that count for less than this are left out, and mixtures that are less probable at best
+# than another by a factor of exp of that are not looked at closely.
+_NEGLIGIBLE: Final = 1e-4
+_HOPELESS: Final = 20.0
+
+
+@dataclass(frozen=True, eq=False)
+class AveragedAnswer:
+    """Calibrated mixtures of several p(y|x), and how much each of them counts.
+
+    Attributes
+    ----------
+    weights : array (K,)
+        Omega, a distribution.
+    shares : array (K, P)
+        m, how much each part counts in a mixture; rows are distributions.
+    temperatures : array (K,)
+        t, more than 1 softens.
+    offsets : array (K, C)
+        b, added to the logarithms before that.
+    """
+
+    weights: FloatArray
+    shares: FloatArray
+    temperatures: FloatArray
+    offsets: FloatArray
+
+    @classmethod
+    def single(cls, shares: Sequence[float], temperature: float, offsets: FloatArray) -> Self:
+        """Of one mixture alone."""
+        return cls(
+            np.ones(1), np.array([shares], dtype=float), np.array([temperature]), offsets[None]
+        )
+
+    @property
+    def n_parts(self) -> int:
+        """How many p(y|x) it is made of."""
+        return int(self.shares.shape[1])
+
+    def apply(self, parts: Sequence[FloatArray]) -> FloatArray:
+        """p(y|x), (N, C), of that of each part."""
+        if len(parts) != self.n_parts:
+            raise ValueError(f"{len(parts)} parts were given, and {self.n_parts} are needed.")
+        out = np.zeros_like(parts[0])
+        for shares in np.unique(self.shares, axis=0):
+            logs = log_proba(_mixture(parts, shares))
+            for k in np.flatnonzero((self.shares == shares).all(axis=1)):
+                cooled = (logs + self.offsets[k]) / self.temperatures[k]
+                out += self.weights[k] * softmax(cooled, axis=1)
+        return out
+
+
+def average_answers(
+    parts: Sequence[FloatArray], emits: FloatArray, weight: FloatArray, *, resize: bool = True
+) -> AveragedAnswer:
+    """Mixtures of several p(y|x) and how sure each may be, by what was seen of held-out rows.
+
+    Of each mixture the offsets are those of `best_calibration`, and the temperature has the
+    posterior of `likely_temperatures`.
+
+    Parameters
+    ----------
+    parts : sequence of arrays (N, C)
+        p(y|x); the first has at least half of every mixture.
+    emits : array (N, C)
+        How likely each class makes what was seen of the row.
+    weight : array (N,)
+        Weights of the rows.
+    resize : bool
+        Whether there are offsets.
+
+    Examples
+    --------
+    Labels are even where this is certain of a class, and say so plainly if they are many:
+
+    >>> certain, emits = np.array([[0.99, 0.01], [0.99, 0.01]]), np.eye(2)
+    >>> few, many = (average_answers([certain], emits, np.full(2, n)) for n in (1.0, 100.0))
+    >>> few.apply([certain])[0].round(2), many.apply([certain])[0].round(2)
+    (array([0.91, 0.09]), array([0.6, 0.4]))
+    """
+    found = [
+        _calibrated(np.array(shares), parts, emits, weight, resize=resize)
+        for shares in _mixtures(len(parts))
+    ]
+    best = max(mixture.peak for mixture in found)
+    answers: list[tuple[FloatArray, float, FloatArray]] = []
+    log_weights = []
+    for mixture in found:
+        if mixture.peak < best - _HOPELESS:
+            continue
+        # Computed once more, since all of them at once may be more than fits into memory.
+        moved = log_proba(_mixture(parts, mixture.shares)) + mixture.offsets
+        temperatures, log_mass = likely_temperatures(moved, emits, weight, _COLDEST)
+        answers.extend((mixture.shares, t, mixture.offsets) for t in temperatures)
+        log_weights.append(log_mass - _penalty(mixture.offsets))
+    weights = softmax(np.concatenate(log_weights))
+    kept = np.flatnonzero(weights >= _NEGLIGIBLE)
+    some = [np.array(part) for part in zip(*(answers[k] for k in kept), strict=True)]
+    return AveragedAnswer(weights[kept] / weights[kept].sum(), *some)
+
+
+class _Mixture(NamedTuple):
+    """Shares of the parts, (P,), offsets, (C,), and how probable they are at best."""
+
+    shares: FloatArray
+    offsets: FloatArray
+    peak: float
+
+
+def _calibrated(
+    shares: FloatArray,
+    parts: Sequence[FloatArray],
+    emits: FloatArray,
+    weight: FloatArray,
+    *,
+    resize: bool,
+) -> _Mixture:
+    """A mixture with its offsets, and its largest log density."""
+    logs = log_proba(_mixture(parts, shares))
+    offsets = best_calibration(logs, emits, weight)[1] if resize else np.zeros(logs.shape[1])
+    moved = logs + offsets
+    # That of `best_calibration` is never less than 1.
+    temperature = best_temperature(moved, emits, weight, _COLDEST)
+    peak = log_density(np.log(temperature), moved, np.maximum(emits, LEAST), weight)
+    return _Mixture(shares, offsets, peak - _penalty(offsets))
+
+
+def _penalty(offsets: FloatArray) -> float:
+    """Minus the log prior of the offsets."""
+    return 0.5 * float(offsets @ offsets) / OFFSET_SPREAD**2
+
+
+def _mixtures(n_parts: int) -> list[tuple[float, ...]]:
+    """Shares of the parts, in quarters."""
+    others = product(_SHARES, repeat=n_parts - 1)
+    return [(1.0 - sum(rest), *rest) for rest in others if sum(rest) <= max(_SHARES)]
+
+
+def _mixture(parts: Sequence[FloatArray], shares: FloatArray) -> FloatArray:
+    """Mean of the parts in these shares, (N, C)."""
+    return np.asarray(sum(m * part for m, part in zip(shares, parts, strict=True) if m))
