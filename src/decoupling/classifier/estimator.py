@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import logging
-import warnings
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from copy import copy
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
@@ -20,64 +18,29 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from decoupling._typing import AnyArray, BoolArray, FloatArray, IntArray
-from decoupling._validation import (
-    all_or_nothing,
-    check_count,
-    check_evidence,
-    warn_user,
-)
-from decoupling.classifier.fit_input import (
-    FitInput,
-    check_chunks,
-    check_every_label,
-    expected_shares,
-    is_prefit,
-    known_noise,
-    known_rows,
-    possible_codes,
-    prefit_columns,
-    task_of,
-)
+from decoupling._typing import AnyArray, FloatArray
+from decoupling._validation import all_or_nothing, check_count
+from decoupling.classifier import steps
+from decoupling.classifier.fit_input import FitInput, check_chunks, expected_shares
 from decoupling.classifier.issues import LabelIssues, rank_issues
 from decoupling.classifier.notebook import ShowsTransitions
-from decoupling.diagnostics.warnings import (
-    IdentifiabilityWarning,
-    warn_of_balance,
-    warn_of_collapse,
-    warn_of_few,
-    warn_of_unseen,
-)
+from decoupling.diagnostics.warnings import warn_of_balance, warn_of_collapse
 from decoupling.fits.ensembles import Training
 from decoupling.fits.estimators import (
     as_rows,
     check_estimator_options,
-    check_weights,
     classifier_or_default,
     naming_gaps,
     needing_proba,
     tagged_like,
 )
-from decoupling.fits.folds import Fold, check_fold_weights, check_folds, make_folds
-from decoupling.fits.nested import nest
-from decoupling.inference.ascent.class_prior import ClassPrior
-from decoupling.inference.infer import check_options, infer
+from decoupling.fits.plan import IN_ROUNDS, LABEL_MODEL, ON_RIGHT_LABELS, FitPlan
 from decoupling.inference.math.draws import as_generator, draw_categories
-from decoupling.inference.posterior import Posterior
-from decoupling.label_model.forms import BagsForm
-from decoupling.label_model.model import (
-    LabelModel,
-    fit_label_model,
-    prefit_label_model,
-    warn_if_by_heart,
-)
-from decoupling.labels.frames import library_of
 from decoupling.labels.observed import encode_labels, read_labels
-from decoupling.retraining.right_labels import self_train
-from decoupling.retraining.rounds import Retrained, beside_rounds, retrain
-from decoupling.transitions.choice import class_array, encode, given_labels
+from decoupling.retraining.answer import Retrained, parts_beside
+from decoupling.retraining.right_labels import learn_from_right_labels
+from decoupling.transitions.choice import class_array, given_labels, label_codes
 from decoupling.transitions.conditional import label_conditional
-from decoupling.transitions.estimate import estimated_prior, never_impossible
 from decoupling.transitions.prior import TransitionPrior
 from decoupling.transitions.tasks import Task
 
@@ -85,9 +48,7 @@ if TYPE_CHECKING:
     from decoupling.diagnostics.record import Diagnostics
     from decoupling.report.document import Report
 
-# Class probabilities are then within 0.01 of where they end, on average over the rows: far less
-# than p(label | x) is off by, at a tenth of the iterations.
-_TOLERANCE: Final = 3e-4
+# Over the limit: half of this file is the reference page of the class, which help() shows whole.
 
 _LOG = logging.getLogger(__name__)
 
@@ -279,28 +240,48 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         **fit_params
             Passed on to the ``fit`` of the classifier.
         """
-        given = self._prepare(X, y, sample_weight, known_classes)
-        training = self._training(fit_params, given.weight)
-        self._say("p(label | x)")
-        with needing_proba(training.estimator), naming_gaps(given.X):
-            self.label_model_ = self._fit_label_model(training, given)
-        self.label_proba_ = self.label_model_.proba
-        self.prior_, support = self._transition_prior(given)
-        self._say("p(class | x) and p(label | class)")
-        self.posterior_ = self._infer(given, support)
-        self.retrained_ = self._retrain(training, given, support)
-        self.n_iter_ = self.posterior_.trace.n_iter
-        self.transitions_ = self.posterior_.transitions
-        self.class_proba_ = (self.retrained_ or self.posterior_).class_proba
-        self.label_conditional_proba_ = label_conditional(
-            self.class_proba_, self.transitions_, given.codes
-        )
-        certain = given.known >= 0
-        self.label_conditional_proba_[certain] = np.eye(len(self.classes_))[given.known[certain]]
-        self.transduction_ = self.classes_[self.label_conditional_proba_.argmax(axis=1)]
-        warn_of_collapse(self.task_, self.class_proba_)
-        shares = expected_shares(self.class_prior, self.task_)
-        warn_of_balance(self.task_, shares, self.label_conditional_proba_, given.counts)
+        given = self._read(X, y, sample_weight, known_classes)
+        training = self._training(fit_params, given)
+        rng = check_random_state(self.random_state)
+        plan = steps.plan_of(self, given, rng)
+        self._tell("p(label | x)", plan.total)
+        with needing_proba(training.estimator), naming_gaps(given.rows.X):
+            label_model = steps.label_model_of(self, training, given, plan, rng)
+        self._tell("p(class | x) and p(label | class)", plan.total - plan.of(LABEL_MODEL))
+        known = steps.known_transitions(self, given, label_model)
+        posterior = steps.infer_classes(self, given, label_model.proba, known)
+        retrained: Retrained | None = None
+        if plan.retraining == ON_RIGHT_LABELS:
+            self._tell(f"{self.rounds} rounds of retraining at most")
+            retrained = learn_from_right_labels(
+                training, given.rows, plan.folds, given.task, self.rounds
+            )
+        if plan.retraining == IN_ROUNDS:
+            self._tell(f"{self.rounds} rounds of retraining at most")
+            rounds = steps.rounds_of(self, training, given, plan, label_model, posterior)
+            if rounds is not None and steps.learns_transitions(self) and not given.task.clean:
+                self._tell("p(label | class), once more", 0)
+                known = steps.followed_transitions(given, known, rounds)
+                with steps.without_identifiability_warnings():
+                    posterior = steps.infer_classes(self, given, label_model.proba, known)
+            if rounds is not None:
+                retrained = steps.rounds_answer(self, given, label_model, posterior, rounds)
+        class_proba = (retrained or posterior).class_proba
+        conditional = label_conditional(class_proba, posterior.transitions, given.rows.codes)
+        conditional = steps.certain_where_known(conditional, given.rows.known_class)
+        classes = class_array(given.task, given.observed.values)
+
+        self.classes_, self.labels_, self.task_ = classes, given.task.labels, given.task
+        self.observed_, self._labels_like = given.observed, given.labels_like
+        self.label_model_, self.label_proba_ = label_model, label_model.proba
+        self.prior_, self.posterior_, self.retrained_ = known.prior, posterior, retrained
+        self.n_iter_, self.transitions_ = posterior.trace.n_iter, posterior.transitions
+        self.class_proba_, self.label_conditional_proba_ = class_proba, conditional
+        self.transduction_ = classes[conditional.argmax(axis=1)]
+        self._tell("done", 0)
+        warn_of_collapse(given.task, class_proba)
+        shares = expected_shares(self.class_prior, given.task)
+        warn_of_balance(given.task, shares, conditional, given.rows.counts)
         return self
 
     def check(self, X: Any, y: Any, sample_weight: Any = None, known_classes: Any = None) -> Task:
@@ -317,22 +298,59 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
             What would be solved: which labels each class may get.
         """
         trial = copy(self)
-        trial._prepare(X, y, sample_weight, known_classes)
+        given = trial._read(X, y, sample_weight, known_classes)
         trial._training({}, None)
-        return trial.task_
+        return given.task
+
+    def planned_fits(
+        self, X: Any, y: Any, sample_weight: Any = None, known_classes: Any = None
+    ) -> FitPlan:
+        """Plan the fits of `fit`: which classifiers it will fit, and how many at most.
+
+        Nothing is fitted or changed.
+
+        Parameters
+        ----------
+        X, y, sample_weight, known_classes
+            As in `fit`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> plan = DecouplingClassifier(rounds=2, random_state=0).planned_fits(X, y)
+        >>> print(plan)
+        45 at most: 5 for p(label | x), 10 for p(label | x) within folds, 30 for 2 rounds
+        """
+        if isinstance(self.cv, Iterator):
+            raise ValueError("cv is an iterator, which can be used once: make a list of it.")
+        trial = copy(self)
+        given = trial._read(X, y, sample_weight, known_classes)
+        trial._training({}, None)
+        # A RandomState must give `fit` the numbers that it would have given without a plan.
+        rng = copy(check_random_state(self.random_state))
+        return steps.plan_of(self, given, rng)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """p(class | x) of new rows, (N, C)."""
         check_is_fitted(self)
         X = as_rows(X)
         validate_data(self, X, skip_check_array=True, reset=False)
-        rounds = self.retrained_
+        retrained = self.retrained_
         with naming_gaps(X):
-            if rounds is None:
-                return self.posterior_.predict(self.label_model_.predict(X)).class_proba
-            if not rounds.n_beside:
-                return rounds.predict(X)
-            return rounds.predict(X, self._beside_rounds(self.label_model_.predict(X)))
+            if retrained is not None and not retrained.beside:
+                return retrained.predict(X)
+            label_proba = self.label_model_.predict(X)
+            if retrained is None:
+                return self.posterior_.predict(label_proba).class_proba
+            parts = parts_beside(
+                retrained.beside,
+                self.task_,
+                label_proba,
+                self.posterior_.transitions,
+                infer=lambda proba: self.posterior_.predict(proba).class_proba,
+            )
+            return retrained.predict(X, list(parts.values()))
 
     def predict(self, X: Any) -> AnyArray:
         """Most probable class of new rows, (N,)."""
@@ -412,7 +430,7 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         return rank_issues(
             self.task_,
             self.label_conditional_proba_,
-            self._codes(),
+            label_codes(self.task_, self.observed_),
             self.classes_,
             self._labels_like,
             threshold=threshold,
@@ -486,56 +504,16 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
     def _estimator(self) -> Any:
         return classifier_or_default(self.estimator)
 
-    def _prepare(self, X: Any, y: Any, sample_weight: Any, known_classes: Any) -> FitInput:
-        """What there is to fit, refused if it cannot work; sets names and task."""
+    def _read(self, X: Any, y: Any, sample_weight: Any, known_classes: Any) -> FitInput:
+        """Read the input and refuse what cannot be fitted; sets the names of the features."""
         X = as_rows(X)
         check_chunks(X, self.cv)
         validate_data(self, X, skip_check_array=True)
-        self.observed_ = read_labels(y, unlabelled=self.unlabelled)
-        self._labels_like = library_of(y)
-        self.task_ = task_of(
-            self.task,
-            self.observed_,
-            negative=self.negative,
-            noise=self.noise,
-            labelled=self.labelled,
-            unlabelled=self.unlabelled,
-        )
-        self.classes_ = class_array(self.task_, self.observed_.values)
-        self.labels_ = self.task_.labels
-        codes = self._codes()
-        check_consistent_length(X, codes)
-        weight = check_weights(sample_weight, X)
-        known = known_rows(self.task_, codes, known_classes)
-        given = FitInput(X, possible_codes(self.task_, codes, known), weight, known)
-        self._check_options(given)
-        if is_prefit(self.cv):
-            self._prefit_columns()
-        elif self.cv is not None:
-            check_folds(self.cv, len(codes))
-        return given
+        return steps.read_input(self, X, y, sample_weight, known_classes)
 
-    def _codes(self) -> IntArray:
-        """Column of p(label | x) of each row's label, (N,)."""
-        return encode(self.task_, given_labels(self.observed_))
-
-    def _check_options(self, given: FitInput) -> None:
-        """Refuse what cannot work before anything is fitted, which may take long."""
-        check_count("rounds", self.rounds, least=0)
-        check_options(self.expected_log, self.order)
-        if not isinstance(self.evidence, str):
-            check_evidence("evidence", self.evidence)
-        expected_shares(self.class_prior, self.task_)
-        if isinstance(self.class_prior, ClassPrior):
-            self.class_prior.start(self.task_.classes)
-        if not given.counts[self.observed_.labelled].any():
-            raise ValueError("sample_weight is 0 for every labelled row: no label is left.")
-        check_every_label(
-            self.task, self.task_, given.codes, labelled=self.labelled, noise=self.noise
-        )
-
-    def _training(self, fit_params: dict[str, Any], weight: FloatArray | None) -> Training:
-        params = fit_params
+    def _training(self, fit_params: dict[str, Any], given: FitInput | None) -> Training:
+        """The classifier and what its fits are given, routed as scikit-learn was told to."""
+        params, weight = fit_params, None if given is None else given.rows.weight
         if _routing_enabled():
             passed = dict(fit_params) if weight is None else {**fit_params, "sample_weight": weight}
             params = dict(process_routing(self, "fit", **passed).estimator.fit)
@@ -547,150 +525,8 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         check_estimator_options(self._estimator(), params)
         return Training(self._estimator(), params, self.n_jobs)
 
-    def _fit_label_model(self, training: Training, given: FitInput) -> LabelModel:
-        X, codes, weight, unlabelled = given.X, given.codes, given.weight, self.task_.has_unlabelled
-        options: dict[str, Any] = {
-            "n_labels": len(self.task_.labels),
-            "has_unlabelled": unlabelled,
-            "constant_rate": self.task_.rate_tied,
-            "calibrate": self.calibrate,
-        }
-        seen = codes >= int(unlabelled)
-        if is_prefit(self.cv):
-            columns = self._prefit_columns()
-            model = prefit_label_model(training.estimator, X, codes, weight, columns, **options)
-            if not self.task_.clean:
-                warn_if_by_heart(model.raw, codes, seen)
-            return model
-        if self.cv is None:
-            everything = np.arange(len(codes))
-            folds = [Fold(everything, everything)]
-        else:
-            rng = check_random_state(self.random_state)
-            folds = make_folds(X, codes, self.cv, rng)
-            check_fold_weights(folds, weight)
-            options["rng"] = rng
-        model = fit_label_model(training, X, codes, weight, folds, **options)
-        if self.cv is None:
-            warn_if_by_heart(model.raw, codes, seen)
-        return model
-
-    def _prefit_columns(self) -> IntArray:
-        """Column of p(label | x) of each class of the fitted classifier, by name."""
-        return prefit_columns(self.estimator, self.task_, self.observed_, self.unlabelled)
-
-    def _transition_prior(self, given: FitInput) -> tuple[TransitionPrior, FloatArray]:
-        """What the user said of T, or a first estimate; and how many rows stand behind it, (C,)."""
-        noise = known_noise(self.noise)
-        rows = np.bincount(given.codes, given.counts, minlength=len(self.task_.labels))
-        said = np.full(len(self.task_.classes), np.inf)
-        if isinstance(self.task, TransitionPrior):
-            warn_of_unseen(self.task_, rows)
-            return self.task, said
-        prior, support = estimated_prior(
-            self.task_,
-            self.label_model_.proba,
-            self.label_model_.raw,
-            given.codes,
-            given.counts,
-            labelled=self.labelled,
-            noise=noise,
-            by_best_bin=self.task_.clean and isinstance(self.label_model_.form, BagsForm),
-        )
-        rate_known = self.labelled is not None or not self.task_.has_unlabelled
-        if rate_known and (noise is not None or self.task_.clean):
-            return prior, said
-        warn_of_few(self.task_, support, rows)
-        return prior, support
-
-    def _rates_said(self) -> bool:
-        """Whether the user has said something of T, beyond the task."""
-        said = self.labelled is not None or known_noise(self.noise) is not None
-        return said or isinstance(self.task, TransitionPrior)
-
-    def _infer(self, given: FitInput, support: FloatArray) -> Posterior:
-        """Posterior of the rows under ``prior_``, behind whose rows stand so many each, (C,)."""
-        return infer(
-            self.label_proba_,
-            self.prior_,
-            class_prior=self.class_prior if isinstance(self.class_prior, ClassPrior) else None,
-            evidence=self.evidence,
-            expected_log=self.expected_log,
-            order=self.order,
-            learn_transitions=self.learn_transitions,
-            sample_weight=given.weight,
-            tol=_TOLERANCE,
-        ).supported_by(support)
-
-    def _retrain(
-        self, training: Training, given: FitInput, support: FloatArray
-    ) -> Retrained | None:
-        """Rounds of retraining, or of self-training if labels are right; None if there is none."""
-        folds, task, known = self.label_model_.folds, self.task_, given.known
-        labelled = (given.codes >= int(task.has_unlabelled)) & (given.counts > 0)
-        if not (self.rounds and folds and all(labelled[fold.fit].any() for fold in folds)):
-            return None
-        self._say(f"{self.rounds} rounds of retraining at most")
-        if not (task.clean and task.complete):
-            return self._retrain_apart(training, given, labelled, support)
-        unlabelled = self.prior_.mean[:, 0]
-        # Rows with a label are then like those without one, and may teach them.
-        if task.has_unlabelled and np.allclose(unlabelled, unlabelled[0]):
-            right = np.where(known >= 0, task.own[known], given.codes)
-            return self_train(training, given.X, right, given.counts, folds, task, self.rounds)
-        return None
-
-    def _retrain_apart(
-        self, training: Training, given: FitInput, labelled: BoolArray, support: FloatArray
-    ) -> Retrained | None:
-        """Rounds of retraining, each fold by itself; None if too little is left within folds.
-
-        Where labels may be wrong, T is inferred once more, around that of the rounds: the first one
-        has confusions in it of a classifier that learnt the labels as they are.
-        """
-        X, codes = given.X, given.codes
-        nested = nest(self.label_model_.folds, codes)
-        if not all(labelled[fold.fit].any() for view in nested for fold in view.inner):
-            return None
-        learn = self.learn_transitions and not self._rates_said()
-        try:
-            views = self.label_model_.within(training, X, codes, given.weight, nested)
-            proba = [self.posterior_.predict(view).class_proba for view in views]
-            rounds = retrain(
-                training, X, codes, given.counts, nested, self.task_, proba,
-                self.posterior_.transitions, self.rounds, given.known, learn_transitions=learn,
-            )  # fmt: skip
-        except ValueError as error:
-            # It could be fitted on the rows of every fold; within them there are fewer.
-            warn_user(
-                "There are no rounds of retraining: the classifier cannot be fitted on a part of "
-                f"the rows of a fold. Use more rows or folds, or rounds=0. It said: {error}"
-            )
-            return None
-        if learn and not self.task_.clean:
-            followed = never_impossible(self.task_, rounds.transitions, support)
-            self.prior_ = replace(self.prior_, mean=followed)
-            self._say("p(label | class), once more")
-            with warnings.catch_warnings():  # the first inference has warned
-                warnings.simplefilter("ignore", IdentifiabilityWarning)
-                self.posterior_ = self._infer(given, support)
-        held_out = self.cv is not None  # else p(label | x) knows the labels by heart
-        beside = self._beside_rounds(self.label_proba_) if held_out else ()
-        return rounds.answer(beside, codes, given.counts)
-
-    def _beside_rounds(self, label_proba: FloatArray) -> tuple[FloatArray, ...]:
-        """p(y|x), each (N, C), that may count beside the rounds of retraining.
-
-        What is inferred where some class has no label of its own rests on the rate of labelling,
-        and is good enough only if a single label was learnt from bags.
-        """
-        if self.task_.complete:
-            return beside_rounds(self.task_, label_proba, self.posterior_.transitions)
-        if isinstance(self.label_model_.form, BagsForm):
-            return (self.posterior_.predict(label_proba).class_proba,)
-        return ()
-
-    def _say(self, step: str) -> None:
-        _LOG.info(step)
-        if self.verbose:
+    def _tell(self, step: str, fits_left: int | None = None) -> None:
+        """Say which step begins, and how many fits are left at most, if that is known anew."""
+        _LOG.info(step, extra={"fits_left": fits_left})
+        if self.verbose and step != "done":
             print(f"[DecouplingClassifier] {step}", flush=True)

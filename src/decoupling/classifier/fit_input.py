@@ -1,13 +1,12 @@
-"""What a classifier is given to fit: read, and refused if it cannot work.
+"""The input of a fit: read, and refused if it cannot work.
 
-Everything here is known before the first fit, which may take long.
+Everything here is known before the first classifier is fitted, which may take long.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,11 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from decoupling._text import listed
-from decoupling._typing import FloatArray, IntArray
+from decoupling._typing import BoolArray, FloatArray, IntArray
 from decoupling._validation import SUM_TOLERANCE, is_dask
+from decoupling.fits.rows import GivenRows
 from decoupling.inference.ascent.class_prior import ClassPrior
+from decoupling.labels.frames import Library
 from decoupling.labels.observed import ObservedLabels, encode_labels
 from decoupling.transitions._rates import allows_noise, check_rates, is_auto
 from decoupling.transitions.choice import choose_task, encode
@@ -28,29 +29,31 @@ from decoupling.transitions.tasks import Task
 
 @dataclass(frozen=True, eq=False)
 class FitInput:
-    """Rows, and what is said of each.
+    """What a classifier is fitted on, read and checked.
 
     Attributes
     ----------
-    X : array-like, dataframe or sparse matrix (N, D)
-        Rows.
-    codes : array (N,)
-        Column of p(label | x) of each row's label.
-    weight : array (N,) or None
-        How many equal rows each row stands for, if that was said.
-    known : array (N,)
-        Row of T of each row's class where it is known, -1 elsewhere.
+    rows : GivenRows
+        Features, codes of the labels, weights and known classes. The code of a label that the known
+        class of its row cannot get is that of the class.
+    task : Task
+        Which labels each class may get.
+    observed : ObservedLabels
+        The labels that were given.
+    labels_like : Library
+        Library that the labels came in.
     """
 
-    X: Any
-    codes: IntArray
-    weight: FloatArray | None
-    known: IntArray
+    rows: GivenRows
+    task: Task
+    observed: ObservedLabels
+    labels_like: Library
 
-    @cached_property
-    def counts(self) -> FloatArray:
-        """How many equal rows each row stands for, (N,)."""
-        return np.ones(len(self.codes)) if self.weight is None else self.weight
+    @property
+    def labelled(self) -> BoolArray:
+        """Rows that have a label and any weight, (N,)."""
+        first = int(self.task.has_unlabelled)
+        return np.asarray((self.rows.codes >= first) & (self.rows.counts > 0))
 
 
 def is_prefit(cv: Any) -> bool:
@@ -114,6 +117,25 @@ def known_noise(noise: Any) -> Any:
     return None if is_auto(noise) else noise
 
 
+def at_one_rate(said: str | TransitionPrior, task: Task, *, labelled: Any) -> bool:
+    """Whether all classes are labelled as often, so that labelled rows are like the others.
+
+    ``said`` is the task as the user gave it. Without a rate the task itself says it.
+    """
+    if isinstance(said, TransitionPrior):
+        unlabelled = said.mean[:, 0]
+    elif labelled is not None:
+        unlabelled = with_rates(task, _anything(task), labelled, None)[:, 0]
+    else:
+        return task.rate_tied
+    return bool(np.allclose(unlabelled, unlabelled[0]))
+
+
+def _anything(task: Task) -> FloatArray:
+    """T in which each class gets all the labels that it may get equally often, (C, S)."""
+    return np.asarray(task.mask / task.mask.sum(axis=1, keepdims=True))
+
+
 def check_every_label(
     said: str | TransitionPrior, task: Task, codes: IntArray, *, labelled: Any, noise: Any
 ) -> None:
@@ -121,8 +143,7 @@ def check_every_label(
     if isinstance(said, TransitionPrior):
         possible = said.mean
     else:
-        anything = task.mask / task.mask.sum(axis=1, keepdims=True)
-        possible = with_rates(task, anything, labelled, known_noise(noise))
+        possible = with_rates(task, _anything(task), labelled, known_noise(noise))
     for s in np.flatnonzero(~possible.any(axis=0)):
         name = "unlabelled" if task.labels[s] is None else repr(task.labels[s])
         raise ValueError(

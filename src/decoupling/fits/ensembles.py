@@ -1,9 +1,10 @@
-"""Any classifier, fitted once per fold: each row is predicted by the one that never saw it."""
+"""Any classifier, fitted once per fold, so that each row is predicted by one that never saw it."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final
@@ -19,6 +20,23 @@ from decoupling.fits.estimators import weight_parameter
 from decoupling.fits.folds import Fold
 
 _LOG = logging.getLogger(__name__)
+
+
+class ClassifierError(ValueError):
+    """The user's classifier refused the rows that it was given, to fit or to predict.
+
+    It is raised where the classifier is called, so that code which can do without a classifier of a
+    part of the rows need not guess whether a `ValueError` came from there.
+    """
+
+
+@contextmanager
+def _failure_of_the_classifier() -> Iterator[None]:
+    """Raise errors of the classifier as `ClassifierError`, in the classifier's own words."""
+    try:
+        yield
+    except ValueError as error:
+        raise ClassifierError(str(error)) from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,12 +111,12 @@ class Training:
     ) -> Ensemble:
         """Fit one classifier per fold on its rows."""
         models = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit)(self, X, codes, weight, fold.fit, n_codes) for fold in folds
+            delayed(_fitted)(self, X, codes, weight, fold.fit, n_codes) for fold in folds
         )
         return Ensemble(tuple(models), n_codes)
 
     def params_of(self, rows: IntArray, n_rows: int) -> dict[str, Any]:
-        """Fit parameters of some rows."""
+        """Fit parameters for some of ``n_rows`` rows: those with an entry per row are cut."""
         return {
             name: _safe_indexing(value, rows) if _n_rows(value) == n_rows else value
             for name, value in self.fit_params.items()
@@ -117,14 +135,14 @@ def fit_clone(estimator: Any, X: Any, codes: IntArray, params: dict[str, Any]) -
     return clone(estimator).fit(X, codes, **params)
 
 
-# The way to fit one classifier: a run that may be interrupted sets one that keeps what is fitted.
-# Workers of ``n_jobs`` do not see it, and fit as usual.
+# Fits one classifier. A run that may be interrupted sets a function that keeps what it fits. Other
+# processes, which ``n_jobs`` starts, do not see it and fit as usual.
 FITTING: Final[ContextVar[Callable[[Any, Any, IntArray, dict[str, Any]], Any]]] = ContextVar(
     "FITTING", default=fit_clone
 )
 
 
-def _fit(
+def _fitted(
     training: Training,
     X: Any,
     codes: IntArray,
@@ -132,35 +150,43 @@ def _fit(
     rows: IntArray,
     n_codes: int,
 ) -> Any:
-    """A classifier of ``codes`` fitted on some rows."""
+    """A classifier of ``codes``, fitted on some rows."""
     if weight is not None:
-        # A class without any weight is more than some classifiers can bear.
+        # Some classifiers cannot bear a class without any weight.
         rows = rows[weight[rows] > 0]
     if len(rows) == 0:
-        # A few rows may all be in the part that is held out. Then nothing is known, or excluded.
+        # Every row with a label may be held out. Then nothing is known, and no code is excluded.
         from sklearn.dummy import DummyClassifier
 
         return DummyClassifier(strategy="prior").fit(np.zeros((n_codes, 1)), np.arange(n_codes))
-    params = training.params_of(rows, len(codes))
     target = codes[rows]
-    if weight is not None:
-        name = weight_parameter(training.estimator)
-        if name is None:
-            raise ValueError(
-                f"sample_weight was passed, but {type(training.estimator).__name__} takes none, "
-                "or does not hand them on to the classifier inside it."
-            )
-        params[name] = weight[rows]
+    params = training.params_of(rows, len(codes)) | _weight_param(training, weight, rows)
     if (target == target[0]).all():
         # Most classifiers refuse a single class; there is nothing to learn but its name.
         from sklearn.dummy import DummyClassifier
 
         return DummyClassifier(strategy="most_frequent").fit(np.zeros((1, 1)), target[:1])
-    # Some classifiers insist on 0, 1, ... without a gap.
+    # Some classifiers insist on codes 0, 1, ... without a gap.
     present, places = np.unique(target, return_inverse=True)
-    model = FITTING.get()(training.estimator, _safe_indexing(X, rows), places, params)
+    with _failure_of_the_classifier():
+        model = FITTING.get()(training.estimator, _safe_indexing(X, rows), places, params)
     _LOG.debug("a classifier is fitted on %d rows", len(rows))
     return model if present[-1] == len(present) - 1 else Renamed(model, present)
+
+
+def _weight_param(
+    training: Training, weight: FloatArray | None, rows: IntArray
+) -> dict[str, FloatArray]:
+    """Weights of some rows under the name that ``fit`` gives them; empty if there are none."""
+    if weight is None:
+        return {}
+    name = weight_parameter(training.estimator)
+    if name is None:
+        raise ValueError(
+            f"sample_weight was passed, but {type(training.estimator).__name__} takes none, "
+            "or does not hand them on to the classifier inside it."
+        )
+    return {name: weight[rows]}
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,14 +206,14 @@ def aligned_proba(model: Any, X: Any, n_codes: int) -> FloatArray:
     proba = _proba(model, X).astype(np.float64, copy=False)
     name = type(model).__name__
     if proba.ndim != 2 or proba.shape[1] != len(model.classes_):
-        raise ValueError(
+        raise ClassifierError(
             f"{name}.predict_proba must return one column per class, here {len(model.classes_)}; "
             f"got an array of shape {proba.shape}."
         )
     error = np.abs(proba.sum(axis=1) - 1.0)
     bad = ~((proba >= 0).all(axis=1) & (error < SUM_TOLERANCE))  # also where a value is NaN
     if bad.any():
-        raise ValueError(
+        raise ClassifierError(
             f"{name}.predict_proba returned {int(bad.sum())} rows that are not probabilities which "
             f"sum to 1, the first of them {proba[bad.argmax()].tolist()}."
         )
@@ -197,15 +223,17 @@ def aligned_proba(model: Any, X: Any, n_codes: int) -> FloatArray:
 
 
 def _proba(model: Any, X: Any) -> AnyArray:
-    """What the classifier predicts; rows of Dask are predicted chunk by chunk, where they are."""
+    """Prediction of the classifier; rows of Dask are predicted chunk by chunk, where they are."""
     if not is_dask(X):
-        return np.asarray(model.predict_proba(X))
+        with _failure_of_the_classifier():
+            return np.asarray(model.predict_proba(X))
     from dask import compute, delayed
 
     chunks = X.rechunk({1: -1}) if hasattr(X, "rechunk") else X
     shared = delayed(model)
     parts = [shared.predict_proba(chunk) for chunk in np.ravel(chunks.to_delayed())]
-    return np.concatenate(compute(*parts))
+    with _failure_of_the_classifier():
+        return np.concatenate(compute(*parts))
 
 
 def by_fold(ensemble: Ensemble, X: Any, folds: Sequence[Fold]) -> list[FloatArray]:

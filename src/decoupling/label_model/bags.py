@@ -18,9 +18,10 @@ import numpy as np
 from decoupling._typing import FloatArray, IntArray
 from decoupling.fits.ensembles import Ensemble, Training
 from decoupling.fits.folds import Fold
+from decoupling.fits.rows import GivenRows
 
-# Of each fold. Twice as many are no better.
-_BAGS: Final = 10
+# Bags of each fold. The answers of twice as many are no better.
+BAGS: Final = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,53 +55,46 @@ class BalancedBags:
         return np.asarray(proba / proba.sum(axis=1, keepdims=True))
 
 
-def fit_bags(
-    training: Training,
-    X: Any,
-    codes: IntArray,
-    weight: FloatArray | None,
-    folds: Sequence[Fold],
-    seed: int,
-) -> Ensemble:
+def fit_bags(training: Training, rows: GivenRows, folds: Sequence[Fold], seed: int) -> Ensemble:
     """One `BalancedBags` per fold, in an ensemble over unlabelled, 0, and labelled, 1.
 
     Parameters
     ----------
     training : Training
         The classifier and what its fits are given.
-    X, codes, weight
-        Rows, 0 or 1 for each, and their weights, None if all are equal. Unlabelled rows are drawn
-        alike, as many as have the weight of the labelled ones in the mean.
+    rows : GivenRows
+        Rows with code 0 or 1. Every unlabelled row is drawn with the same probability. So many are
+        drawn that their expected weight is that of the labelled rows.
     folds : sequence of Fold
-        A fold without labelled rows, or with no more unlabelled ones, is a bag of its own.
+        A fold without labelled rows, or with no more unlabelled than labelled ones, is one bag.
     seed : int
-        The bags of a fold depend on it, and not on the other folds.
+        The bags of a fold depend on the seed, and not on the other folds.
     """
-    drawn = [_drawn(fold, codes, weight, np.random.default_rng(seed)) for fold in folds]
-    fitted = iter(training.ensemble(X, codes, weight, [b for d in drawn for b in d.bags], 2).models)
+    drawn = [_draw(fold, rows, np.random.default_rng(seed)) for fold in folds]
+    bags = [bag for each in drawn for bag in each.bags]
+    fitted = iter(training.ensemble(rows.X, rows.codes, rows.weight, bags, 2).models)
     models = (
-        BalancedBags(Ensemble(tuple(islice(fitted, len(d.bags))), 2), d.thinning) for d in drawn
+        BalancedBags(Ensemble(tuple(islice(fitted, len(each.bags))), 2), each.thinning)
+        for each in drawn
     )
     return Ensemble(tuple(models), 2)
 
 
-class _Drawn(NamedTuple):
-    """The bags of a fold, and how much of its unlabelled rows each one in them stands for."""
+class _DrawnBags(NamedTuple):
+    """The bags of a fold, and how many of its unlabelled rows each one in a bag stands for."""
 
     bags: list[Fold]
     thinning: float
 
 
-def _drawn(
-    fold: Fold, codes: IntArray, weight: FloatArray | None, rng: np.random.Generator
-) -> _Drawn:
-    counts = np.ones(len(codes)) if weight is None else weight
+def _draw(fold: Fold, given: GivenRows, rng: np.random.Generator) -> _DrawnBags:
+    counts = given.counts
     rows = fold.fit[counts[fold.fit] > 0]
-    carriers, others = rows[codes[rows] > 0], rows[codes[rows] == 0]
+    carriers, others = rows[given.codes[rows] > 0], rows[given.codes[rows] == 0]
     labelled, unlabelled = counts[carriers].sum(), counts[others].sum()
     if not 0 < labelled < unlabelled:
-        return _Drawn([fold], 1.0)
+        return _DrawnBags([fold], 1.0)
     amount = max(round(len(others) * labelled / unlabelled), 1)
-    draws = [rng.choice(others, amount, replace=False) for _ in range(_BAGS)]
+    draws = [rng.choice(others, amount, replace=False) for _ in range(BAGS)]
     bags = [Fold(np.sort(np.concatenate([carriers, some])), fold.predict) for some in draws]
-    return _Drawn(bags, float(unlabelled / np.mean([counts[some].sum() for some in draws])))
+    return _DrawnBags(bags, float(unlabelled / np.mean([counts[some].sum() for some in draws])))

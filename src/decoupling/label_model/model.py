@@ -1,15 +1,15 @@
 """Out-of-fold, calibrated p(s|x) from any classifier.
 
-The given labels are always observed, so a model of them can be cross-fitted, compared and
-calibrated without a single true class. `fit_label_model` tries two forms of p(s|x), *joint* (one
-classifier over all labels, unlabelled among them) and *split* (p(labelled | x) times p(label |
-labelled, x)), calibrates both, and keeps the one under which the labels are more likely out of
-fold. A single label that most rows lack is learnt from bags instead (*bags*).
+The given labels are always observed, so that a model of them can be cross-fitted, compared and
+calibrated without a single true class. `fit_label_model` fits the forms that the labels allow:
+*joint* (one classifier over all labels, unlabelled among them), *split* (p(labelled | x) times
+p(label | labelled, x)), or both; a single label that most rows lack is learnt from *bags* instead.
+It calibrates each form and keeps the one under which the labels are more likely out of fold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,36 +18,37 @@ import numpy as np
 from decoupling._text import OUT_OF_FOLD
 from decoupling._typing import BoolArray, FloatArray, IntArray
 from decoupling._validation import warn_user
-from decoupling.fits.ensembles import Ensemble, Renamed, Training, out_of_fold
+from decoupling.fits.ensembles import ClassifierError, Ensemble, Renamed, Training
 from decoupling.fits.folds import Fold
 from decoupling.fits.nested import NestedFold, shared_fits
-from decoupling.label_model.bags import fit_bags
+from decoupling.fits.rows import GivenRows
+from decoupling.label_model.bags import BAGS, fit_bags
 from decoupling.label_model.calibration import Calibration, fit_calibration
-from decoupling.label_model.forms import BagsForm, JointForm, SplitForm, among, split_product
+from decoupling.label_model.forms import (
+    BagsForm,
+    Form,
+    JointForm,
+    LabelSet,
+    SplitForm,
+    labelled_only,
+    labelled_share,
+)
 from decoupling.likelihood.temperature import LEAST
 
-# A label that a smaller share of the rows carries is learnt from bags.
+# A single label is learnt from bags if a smaller share of the rows has it. At twice this share bags
+# are as large as the rows themselves.
 _RARE: Final = 0.2
-# In-sample agreement beyond which a classifier has plainly learnt the labels by heart.
+# Share of the labels. A classifier that agrees with more of them in sample knows them by heart.
 _BY_HEART: Final = 0.99
-
-
-# The forms
-
-
-# Calibration, on the labels themselves
-
-
-# The whole
 
 
 @dataclass(frozen=True, eq=False)
 class LabelModel:
-    """p(s|x): predicts new rows, and knows the training rows out of fold.
+    """p(s|x): predicts new rows, and holds that of the training rows out of fold.
 
     Attributes
     ----------
-    form : JointForm, of which BagsForm is one, or SplitForm
+    form : JointForm, BagsForm or SplitForm
         The fitted classifiers.
     calibration : Calibration or None
         None leaves them as they are.
@@ -56,7 +57,7 @@ class LabelModel:
     log_likelihood : float
         Mean of ln p(s_i | x_i) over the training rows.
     folds : list of Fold
-        What was held out from what; empty if nothing was.
+        Rows that were fitted and held out; empty if the classifier was fitted elsewhere.
     """
 
     form: Any
@@ -72,218 +73,180 @@ class LabelModel:
 
     def predict(self, X: Any) -> FloatArray:
         """p(s|x) of new rows, (N, S): the mean over the folds, calibrated."""
-        return _finish(self.form.predict(X), self.calibration)
+        return _calibrated(self.form.predict(X), self.calibration)
 
     def within(
-        self,
-        training: Training,
-        X: Any,
-        codes: IntArray,
-        weight: FloatArray | None,
-        nested: Sequence[NestedFold],
+        self, training: Training, rows: GivenRows, nested: Sequence[NestedFold]
     ) -> list[FloatArray]:
-        """p(s|x) of the rows that each fold may see, held out within them; calibrated as all are.
+        """p(s|x) that each fold would find from its own rows alone, one array (N, S) per fold.
 
-        Each (N, S), equal probabilities for the rows that are held out from the fold.
+        The rows of a fold are predicted out of fold within them, with the calibration of all rows.
+        Rows that the fold holds out get equal probabilities.
         """
         folds = shared_fits(nested)
-        raws = self.form.again(training, X, codes, weight, folds)
+        raws = self.form.refitted(training, rows, folds).by_fold(rows.X, folds)
         found = {fold.fit.tobytes(): (fold, raw) for fold, raw in zip(folds, raws, strict=True)}
         out = []
         for view in nested:
             proba = np.full_like(self.proba, 1.0 / self.proba.shape[1])
             for fold in view.inner:
                 fitted, raw = found[fold.fit.tobytes()]
-                rows = np.searchsorted(fitted.predict, fold.predict)
-                proba[fold.predict] = _finish(raw[rows], self.calibration)
+                places = np.searchsorted(fitted.predict, fold.predict)
+                proba[fold.predict] = _calibrated(raw[places], self.calibration)
             out.append(proba)
         return out
 
 
-def _finish(raw: FloatArray, calibration: Calibration | None) -> FloatArray:
+def _calibrated(raw: FloatArray, calibration: Calibration | None) -> FloatArray:
     proba = raw if calibration is None else calibration.apply(raw)
     proba = np.maximum(proba, LEAST)
     return np.asarray(proba / proba.sum(axis=1, keepdims=True))
 
 
-def calibrated(
-    form: JointForm | SplitForm,
+def _label_model(
+    form: Form,
     raw: FloatArray,
-    codes: IntArray,
-    counts: FloatArray,
+    rows: GivenRows,
     folds: Sequence[Fold],
-    has_unlabelled: bool,
+    labels: LabelSet,
     calibrate: bool,
 ) -> LabelModel:
-    """A form with its calibration on these rows, and how likely it finds their labels."""
+    """A form with its calibration on these rows, and how likely it makes their labels."""
     calibration = None
     if calibrate:
-        calibration = fit_calibration(raw, codes, counts, has_unlabelled=has_unlabelled)
-    proba = _finish(raw, calibration)
-    seen = np.log(proba[np.arange(len(codes)), codes])
-    return LabelModel(form, calibration, raw, proba, float(counts @ seen / counts.sum()), folds)
+        calibration = fit_calibration(
+            raw, rows.codes, rows.counts, has_unlabelled=labels.has_unlabelled
+        )
+    proba = _calibrated(raw, calibration)
+    seen = np.log(proba[np.arange(len(rows)), rows.codes])
+    mean = float(rows.counts @ seen / rows.counts.sum())
+    return LabelModel(form, calibration, raw, proba, mean, folds)
 
 
 def fit_label_model(
     training: Training,
-    X: Any,
-    codes: IntArray,
-    weight: FloatArray | None,
+    rows: GivenRows,
     folds: Sequence[Fold],
+    labels: LabelSet,
     *,
-    n_labels: int,
-    has_unlabelled: bool,
-    constant_rate: bool,
     calibrate: bool = True,
     rng: np.random.RandomState | None = None,
 ) -> LabelModel:
-    """Cross-fit the forms of p(s|x) that there are, calibrate them, keep the best one.
+    """Cross-fit the forms of p(s|x) that the labels allow, calibrate them, keep the best one.
 
     Parameters
     ----------
     training : Training
         The classifier and what its fits are given.
-    X : array-like, dataframe or sparse (N, ...)
-        Anything that the classifier takes.
-    codes : int array (N,)
-        Column of p(s|x) of each row's label.
-    weight : array (N,) or None
-        Weight of each row; None means equal, and the classifier is not given any.
+    rows : GivenRows
+        Rows with their labels. Without weights the classifier is not given any.
     folds : sequence of Fold
         They hold out every row once.
-    n_labels : int
-        Columns of p(s|x).
-    has_unlabelled : bool
-        Whether column 0 is unlabelled; if not, there is only the joint form.
-    constant_rate : bool
-        Whether p(labelled | x) cannot depend on x, so that the split form need not learn it.
+    labels : LabelSet
+        The columns of p(s|x).
     calibrate : bool
         Whether to calibrate.
     rng : RandomState, optional
         Draws bags; without it there are none.
     """
-    counts = np.ones(len(codes)) if weight is None else weight
-    candidates = []
-    for form, raw in _forms(
-        training, X, codes, weight, counts, folds, n_labels, has_unlabelled, constant_rate, rng
-    ):
-        candidates.append(calibrated(form, raw, codes, counts, folds, has_unlabelled, calibrate))
-    return max(candidates, key=lambda model: model.log_likelihood)
+    models = [
+        _label_model(form, form.out_of_fold(rows, folds), rows, folds, labels, calibrate)
+        for form in _forms(training, rows, folds, labels, rng)
+    ]
+    return max(models, key=lambda model: model.log_likelihood)
 
 
 def _forms(
     training: Training,
-    X: Any,
-    codes: IntArray,
-    weight: FloatArray | None,
-    counts: FloatArray,
+    rows: GivenRows,
     folds: Sequence[Fold],
-    n_labels: int,
-    has_unlabelled: bool,
-    constant_rate: bool,
+    labels: LabelSet,
     rng: np.random.RandomState | None,
-) -> Iterable[tuple[JointForm | SplitForm, FloatArray]]:
-    """Each form with its out-of-fold p(s|x), (N, S)."""
-    n_rows, seen = len(codes), codes > 0
-    rare = has_unlabelled and n_labels == 2 and counts[seen].sum() < _RARE * counts.sum()
-    if rare and rng is not None:
-        form = _bags_form(training, X, codes, weight, folds, rng)
-        if form is not None:
-            yield form, out_of_fold(form.ensemble, X, folds, n_rows)
+) -> Iterator[Form]:
+    """Fit each form that the labels allow."""
+    if rng is not None and is_rare(rows, labels):
+        bags = _bags_form(training, rows, folds, rng)
+        if bags is not None:
+            yield bags
             return
-    usable = seen & (counts > 0)
-    inner = among(folds, usable)
-    can_split = has_unlabelled and n_labels > 2 and all(len(fold.fit) for fold in inner)
-    if not (can_split and constant_rate):
-        joint = training.ensemble(X, codes, weight, folds, n_labels)
-        yield JointForm(joint), out_of_fold(joint, X, folds, n_rows)
-    if not can_split:
-        return
-    rate = float(counts[seen].sum() / counts.sum())
-    labelled: Ensemble | float = rate
-    share: float | FloatArray = rate
-    if not constant_rate:
-        labelled = training.ensemble(X, seen.astype(np.int64), weight, folds, 2)
-        share = out_of_fold(labelled, X, folds, n_rows)
-    label = training.ensemble(X, codes, weight, inner, n_labels)
-    given = out_of_fold(label, X, folds, n_rows, unseen=~usable)
-    yield SplitForm(labelled, label), split_product(share, given)
+    can_split = labels.can_split and all(len(fold.fit) for fold in labelled_only(folds, rows))
+    if not (can_split and labels.constant_rate):
+        yield JointForm.fitted(training, rows, folds, labels.n_labels)
+    if can_split:
+        yield SplitForm.fitted(training, rows, folds, labels)
+
+
+def is_rare(rows: GivenRows, labels: LabelSet) -> bool:
+    """Whether there is a single label and most rows lack it, so that it is learnt from bags."""
+    single = labels.has_unlabelled and labels.n_labels == 2
+    return single and bool(rows.counts[rows.codes > 0].sum() < _RARE * rows.counts.sum())
+
+
+def fits_per_fold(rows: GivenRows, labels: LabelSet, *, draw_bags: bool) -> tuple[int, int]:
+    """Classifiers per fold that `fit_label_model` fits at most, and that one refit takes at most.
+
+    Examples
+    --------
+    >>> rows = GivenRows(None, np.array([0, 1, 2, 0]))
+    >>> fits_per_fold(rows, LabelSet(3, True, constant_rate=False), draw_bags=True)
+    (3, 2)
+    """
+    if draw_bags and is_rare(rows, labels):
+        return BAGS, BAGS
+    if not labels.can_split or labels.constant_rate:
+        return 1, 1
+    return 3, 2
 
 
 def _bags_form(
-    training: Training,
-    X: Any,
-    codes: IntArray,
-    weight: FloatArray | None,
-    folds: Sequence[Fold],
-    rng: np.random.RandomState,
+    training: Training, rows: GivenRows, folds: Sequence[Fold], rng: np.random.RandomState
 ) -> BagsForm | None:
-    """Bags, or None if the classifier needs more rows than these have, or more kinds of rows."""
+    """Bags, or None if the classifier fails on so few rows."""
     seed = int(rng.randint(np.iinfo(np.int32).max))
     try:
-        ensemble = fit_bags(training, X, codes, weight, folds, seed)
-        ensemble.predict_proba(X)  # a category that a bag lacks is only missed here
-    except ValueError:  # one that is not about bags comes again without them
+        ensemble = fit_bags(training, rows, folds, seed)
+        # Some pipelines refuse a category that a bag lacks, and only when they predict it.
+        ensemble.predict_proba(rows.X)
+    except ClassifierError:
         return None
     return BagsForm(ensemble, seed)
 
 
 def prefit_label_model(
     estimator: Any,
-    X: Any,
-    codes: IntArray,
-    weight: FloatArray | None,
+    rows: GivenRows,
     columns: IntArray,
+    labels: LabelSet,
     *,
-    n_labels: int,
-    has_unlabelled: bool,
-    constant_rate: bool,
     calibrate: bool = True,
 ) -> LabelModel:
-    """p(s|x) of a classifier that was fitted elsewhere, calibrated on the labels of X.
+    """p(s|x) of a classifier that was fitted elsewhere, calibrated on the labels of these rows.
 
     See `prefit_form`; the rate is that of the labels.
     """
-    counts = np.ones(len(codes)) if weight is None else weight
-    rate = float(counts[codes > 0].sum() / counts.sum())
-    form = prefit_form(
-        estimator,
-        columns,
-        rate,
-        n_labels=n_labels,
-        has_unlabelled=has_unlabelled,
-        constant_rate=constant_rate,
-    )
-    raw = form.predict(X)
-    return calibrated(form, raw, codes, counts, (), has_unlabelled, calibrate)
+    form = prefit_form(estimator, columns, labelled_share(rows), labels)
+    return _label_model(form, form.predict(rows.X), rows, (), labels, calibrate)
 
 
-def prefit_form(
-    estimator: Any,
-    columns: IntArray,
-    rate: float,
-    *,
-    n_labels: int,
-    has_unlabelled: bool,
-    constant_rate: bool,
-) -> JointForm | SplitForm:
+def prefit_form(estimator: Any, columns: IntArray, rate: float, labels: LabelSet) -> Form:
     """Form of p(s|x) around a classifier that was fitted elsewhere.
 
     ``columns`` says which column of p(s|x) each of its classes is. Every row is labelled at the
     same ``rate`` if the classifier knows none that is unlabelled, or if p(labelled | x) cannot
-    depend on x: what the classifier makes of it is then chance, or the labels of its own rows.
+    depend on x: then the classifier's own p(labelled | x) is chance, or that of its own rows.
     """
-    ensemble = Ensemble((Renamed(estimator, columns),), n_labels)
-    if has_unlabelled and (0 not in columns or (constant_rate and n_labels > 2)):
+    ensemble = Ensemble((Renamed(estimator, columns),), labels.n_labels)
+    constant = labels.constant_rate and labels.n_labels > 2
+    if labels.has_unlabelled and (0 not in columns or constant):
         return SplitForm(rate, ensemble)
     return JointForm(ensemble)
 
 
-def agreement(proba: FloatArray, codes: IntArray, labelled: BoolArray) -> float:
+def agreement_with_labels(proba: FloatArray, codes: IntArray, labelled: BoolArray) -> float:
     """Share of the labelled rows whose label is the most probable one.
 
-    Whether there is a label at all is left aside if there are several: a rate of labelling says
-    nothing of which it is.
+    Where there are several labels, the column of unlabelled rows is left aside: the rate of
+    labelling says nothing of which label it is.
     """
     first = int(not labelled.all() and proba.shape[1] > 2)
     return float((proba[:, first:].argmax(axis=1) + first == codes)[labelled].mean())
@@ -291,7 +254,7 @@ def agreement(proba: FloatArray, codes: IntArray, labelled: BoolArray) -> float:
 
 def warn_if_by_heart(proba: FloatArray, codes: IntArray, labelled: BoolArray) -> None:
     """Warn when in-sample p(s|x) agrees with the labels implausibly well."""
-    share = agreement(proba, codes, labelled)
+    share = agreement_with_labels(proba, codes, labelled)
     if share > _BY_HEART:
         warn_user(
             f"The classifier agrees with {share:.1%} of the labels here. If it was fitted on "

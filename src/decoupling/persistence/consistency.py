@@ -16,11 +16,12 @@ from decoupling.fits.ensembles import Ensemble, Renamed
 from decoupling.inference.ascent.class_prior import GammaPosterior, KnownGamma
 from decoupling.inference.posterior import Posterior
 from decoupling.label_model.bags import BalancedBags
-from decoupling.label_model.forms import BagsForm, SplitForm
 from decoupling.label_model.model import LabelModel
 from decoupling.likelihood.average import AveragedAnswer
 from decoupling.persistence.estimators import NotKept
+from decoupling.retraining.answer import BESIDE, INFERRED, Retrained
 from decoupling.setred.classifier import SetredClassifier
+from decoupling.transitions.tasks import Task
 
 # Squares of what is no larger are numbers; what is inferred of all rows at once stays far below.
 _LARGEST: Final = 1e150
@@ -172,25 +173,29 @@ def _check_classifier(model: DecouplingClassifier) -> None:
     if model.labels_ != model.task_.labels or model.labels_ != model.posterior_.labels:
         raise ValueError("labels that are not those of its parts")
     form = model.label_model_.form
-    _check_ensemble(form.label if isinstance(form, SplitForm) else form.ensemble, n_labels)
-    if isinstance(form, SplitForm) and isinstance(form.labelled, float):
-        _check_share(form.labelled)
+    *rates, labels = form.ensembles
+    _check_ensemble(labels, n_labels)
+    for rate in rates:
+        _check_ensemble(rate, 2)
+    if form.fixed_rate is not None:
+        _check_share(form.fixed_rate)
     if model.retrained_ is not None:
         _check_ensemble(model.retrained_.ensemble, n_classes)
         _check_distributions(model.retrained_.class_proba)
-        _check_answer(model.retrained_.answer, most=_parts_known(model))
+        _check_parts(model.retrained_, model.task_)
+        _check_answer(model.retrained_.answer)
 
 
-def _parts_known(model: DecouplingClassifier) -> int:
-    """How many p(y|x) there are for an answer to be made of, the rounds among them."""
-    if model.task_.complete:
-        return 3
-    return 2 if isinstance(model.label_model_.form, BagsForm) else 1
+def _check_parts(retrained: Retrained, task: Task) -> None:
+    """Names of parts that the answer has, and that there can be."""
+    beside = set(retrained.beside)
+    if len(retrained.beside) != retrained.answer.n_parts - 1 or beside - set(BESIDE):
+        raise ValueError(f"an answer of other parts than the rounds and {retrained.beside}")
+    if beside - {INFERRED} and not task.complete:
+        raise ValueError("labels as they are named, where some class has no label of its own")
 
 
-def _check_answer(answer: AveragedAnswer, most: int) -> None:
-    if answer.n_parts not in (1, most):
-        raise ValueError(f"an answer of {answer.n_parts} parts where there are {most}")
+def _check_answer(answer: AveragedAnswer) -> None:
     _check_distributions(answer.weights, answer.shares)
     _check_above_0(*answer.temperatures)
     with np.errstate(over="ignore"):  # what is infinite is refused

@@ -16,7 +16,7 @@ from decoupling.persistence.archive import array_kind, packed, unpacked
 
 FORMAT: Final = "decoupling model"
 # Raised when a file can no longer be read by versions before; these then say so.
-SCHEMA: Final = 5
+SCHEMA: Final = 6
 STATE: Final = "state.json"
 ARRAY: Final = re.compile(r"arrays/[0-9]{6,9}\.npy")
 MODEL: Final = re.compile(r"models/[0-9]{6,9}\.skops")

@@ -17,8 +17,10 @@ from decoupling._files import written_whole
 from decoupling._validation import warn_user
 from decoupling._version import __version__
 from decoupling.classifier.estimator import DecouplingClassifier
+from decoupling.classifier.fit_input import prefit_columns
 from decoupling.fits.ensembles import Ensemble, Renamed
 from decoupling.inference.posterior import Posterior
+from decoupling.label_model.forms import LabelSet
 from decoupling.label_model.model import prefit_form
 from decoupling.labels.observed import encode_labels
 from decoupling.persistence.archive import array_of
@@ -255,11 +257,9 @@ def _predicting_with(model: Any, estimator: Any) -> Any:
     counts = np.broadcast_to(posterior._row_counts, (len(model.label_proba_),))
     form = prefit_form(
         estimator,
-        model._prefit_columns(),
+        prefit_columns(estimator, task, model.observed_, model.unlabelled),
         float(counts[model.observed_.labelled].sum() / counts.sum()),
-        n_labels=len(task.labels),
-        has_unlabelled=task.has_unlabelled,
-        constant_rate=task.rate_tied,
+        LabelSet.of(task),
     )
     model.label_model_ = replace(model.label_model_, form=form)
     model.retrained_ = None  # these classifiers are on classes

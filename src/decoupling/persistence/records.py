@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from types import NoneType, UnionType
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
@@ -36,7 +36,7 @@ from decoupling.likelihood.average import AveragedAnswer
 from decoupling.persistence.archive import array_bytes
 from decoupling.persistence.estimators import NotKept, type_name, written
 from decoupling.persistence.tables import library_of_parts, library_parts
-from decoupling.retraining.rounds import Retrained
+from decoupling.retraining.answer import AS_NAMED, INFERRED, UNDONE, Retrained
 from decoupling.setred.classifier import SetredClassifier
 from decoupling.setred.search import Round
 from decoupling.transitions.prior import TransitionPrior
@@ -271,8 +271,8 @@ class Reader:
 
     def _record(self, record: type, parts: dict[str, Any]) -> Any:
         hints = _hints(record)
-        if record is Retrained and "answer" not in parts:
-            return self._retrained_until_4(parts)
+        if record is Retrained and "beside" not in parts:
+            return self._retrained_until_5(parts)
         if set(parts) - set(hints):
             raise ValueError(f"{record.__name__} has no {sorted(set(parts) - set(hints))}")
         values = {name: self.value(part, hints[name]) for name, part in parts.items()}
@@ -281,6 +281,16 @@ class Reader:
         for name, value in values.items():
             object.__setattr__(made, name, value)
         return made
+
+    def _retrained_until_5(self, parts: dict[str, Any]) -> Retrained:
+        """Of schemas 1 to 5, in which the number of parts said which they were."""
+        if "answer" not in parts:
+            found = self._retrained_until_4(parts)
+        else:
+            hints = {name: hint for name, hint in _hints(Retrained).items() if name != "beside"}
+            found = Retrained(**{name: self.value(parts[name], hints[name]) for name in hints})
+        beside: dict[int, tuple[str, ...]] = {1: (), 2: (INFERRED,), 3: (UNDONE, AS_NAMED)}
+        return replace(found, beside=beside[found.answer.n_parts])
 
     def _retrained_until_4(self, parts: dict[str, Any]) -> Retrained:
         """Of schemas 1 to 4, whose answer is one mixture; 1 and 2 have no offsets, 3 no share."""

@@ -19,7 +19,7 @@ from decoupling.diagnostics.reasons import (
 )
 from decoupling.diagnostics.record import Diagnostics, Reason
 from decoupling.diagnostics.warnings import warn_of_balance
-from decoupling.label_model.model import agreement
+from decoupling.label_model.model import agreement_with_labels
 from decoupling.report.facts import Facts
 from decoupling.report.text import count, listed, percent
 
@@ -157,7 +157,7 @@ def _support(facts: Facts) -> Reason:
 
 def _held_out(clf: DecouplingClassifier, facts: Facts) -> Reason:
     if clf.cv is None:
-        share = agreement(clf.label_model_.raw, facts.codes, facts.labelled)
+        share = agreement_with_labels(clf.label_model_.raw, facts.codes, facts.labelled)
         return Reason(
             "red",
             "held out",

@@ -1,82 +1,50 @@
 """Rounds of training on p(y|s,x): classes instead of labels.
 
 After the inference every row has a class distribution given its label and its features. Rows that
-can be trusted train the base classifier once more, now on classes; what it predicts, held out,
-takes the place of p(y|x), and so on for a few rounds. Each fold does so for itself.
+can be trusted train the base classifier once more, now on classes. Its out-of-fold predictions take
+the place of p(y|x), and so on for a few rounds. Each fold does so for itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import logging
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from sklearn.utils import _safe_indexing
-from sklearn.utils.parallel import Parallel, delayed
 
 from decoupling._typing import FloatArray, IntArray
 from decoupling._validation import warn_user
 from decoupling.fits.ensembles import Ensemble, Training, out_of_fold
 from decoupling.fits.folds import Fold
 from decoupling.fits.nested import NestedFold
-from decoupling.likelihood.average import AveragedAnswer, average_answers
+from decoupling.fits.rows import GivenRows
+from decoupling.likelihood.average import average_answers
 from decoupling.likelihood.temperature import log_proba
-from decoupling.retraining.sizes import calibrate_classes
-from decoupling.retraining.trusted_rows import in_expected_shares, training_weights
-from decoupling.transitions.conditional import label_conditional
+from decoupling.retraining.answer import Retrained
+from decoupling.retraining.lessons import Lesson, fit_each, lesson_of
+from decoupling.retraining.sizes import calibrate_classes, in_right_sizes
 from decoupling.transitions.tasks import Task
 
-# Copies of a row with less than this share of its weight are not worth their time.
-_NEGLIGIBLE: Final = 0.01
-# What is undone of T leaves every class possible, and what T hardly tells apart as it is.
-_UNSURE: Final = 0.01
-_WEAKEST: Final = 1e-3
-# Warn when fewer of the labelled rows are kept.
+# Share of the labelled rows. There is a warning when fewer are kept.
 _KEPT: Final = 0.6
 
-
-@dataclass(frozen=True, eq=False)
-class Retrained:
-    """The classifiers of the rounds.
-
-    Attributes
-    ----------
-    ensemble : Ensemble
-        Classifiers of the folds and rounds, over classes.
-    answer : AveragedAnswer
-        What becomes of their mean, and of what counts beside it.
-    class_proba : array (N, C)
-        p(y|x) of the training rows, by the classifiers that were not fitted on a row.
-    """
-
-    ensemble: Ensemble
-    answer: AveragedAnswer
-    class_proba: FloatArray
-
-    @property
-    def n_beside(self) -> int:
-        """How many p(y|x) beside that of the rounds are parts of the answer."""
-        return self.answer.n_parts - 1
-
-    def predict(self, X: Any, beside: Sequence[FloatArray] = ()) -> FloatArray:
-        """p(y|x) of new rows, (N, C), of whom ``beside`` are the other p(y|x) of the answer."""
-        return self.answer.apply([self.ensemble.predict_proba(X), *beside])
+_LOG = logging.getLogger(__name__)
 
 
 class Rounds(NamedTuple):
-    """What the rounds have found.
+    """Classifiers and predictions of the rounds.
 
     Attributes
     ----------
     ensemble : Ensemble
         Their classifiers.
     held_out : array (N, C)
-        p(y|x) of the rows that each fold has not seen, mean over the rounds.
+        p(y|x) of each row by the classifiers of its own fold, mean over the rounds.
     everyone : array (N, C)
-        p(y|x) of all classifiers that were not fitted on a row.
+        p(y|x) of each row by all classifiers that were not fitted on it.
     transitions : array (C, S)
-        T as it goes with them.
+        T that goes with them.
     """
 
     ensemble: Ensemble
@@ -84,225 +52,170 @@ class Rounds(NamedTuple):
     everyone: FloatArray
     transitions: FloatArray
 
-    def answer(
-        self, beside: Sequence[FloatArray], codes: IntArray, weight: FloatArray
-    ) -> Retrained:
-        """What to say of rows: an average of this and of other p(y|x), held out, each (N, C)."""
-        emits = self.transitions[:, codes].T  # (N, C)
-        answer = average_answers([self.held_out, *beside], emits, weight)
-        return Retrained(self.ensemble, answer, answer.apply([self.everyone, *beside]))
+    def answer(self, given: GivenRows, beside: Mapping[str, FloatArray]) -> Retrained:
+        """Average the rounds with other p(y|x), each (N, C), as far as held-out labels have it."""
+        emits = self.transitions[:, given.codes].T  # (N, C)
+        parts = list(beside.values())
+        answer = average_answers([self.held_out, *parts], emits, given.counts)
+        class_proba = answer.apply([self.everyone, *parts])
+        return Retrained(self.ensemble, answer, class_proba, tuple(beside))
 
 
 def retrain(
     training: Training,
-    X: Any,
-    codes: IntArray,
-    weight: FloatArray,
+    given: GivenRows,
     nested: Sequence[NestedFold],
     task: Task,
     class_proba: Sequence[FloatArray],
     transitions: FloatArray,
     rounds: int,
-    known: IntArray,
     *,
     learn_transitions: bool = True,
 ) -> Rounds:
-    """Train on p(y|s,x), predict p(y|x) out of fold, and again; the answer is the mean.
+    """Train on p(y|s,x), predict p(y|x) out of fold, and repeat; the answer is the mean.
 
-    Each fold goes its own way. It chooses rows by what it finds held out within them, so that the
-    labels of the rows that it predicts have no part in the choice, and errors of the choice are not
-    the same in all folds, whose mean is then the better. Where labels may be wrong, the T by which
-    rows are chosen follows what is so held out, since one in which confusions of the first
-    classifier look like the labeller's leaves out too many. How large a round makes the classes is
-    corrected by labels so held out before rows are chosen again: a class that has lost some of its
-    rows would else lose more. The rounds end early when they have made these labels less likely, by
-    more than a standard error.
+    Each fold works for itself. It chooses rows by predictions that are out of fold within its own
+    rows. So the labels of the rows that it predicts have no part in the choice, the folds make
+    different errors, and their mean is better than any of them.
 
-    Where labels may be wrong and some rows have none, the first half of the rounds is on labelled
-    rows alone, since the first p(y|x) has learnt the wrong labels and would spread them; the answer
-    is then the mean over the other half. A mean, since what a flexible classifier learns from its
-    own answers makes it surer from round to round, but no better. For the same reason it need not
-    be believed alone: see `Rounds.answer`.
+    A round has four steps. (1) Each fold chooses which rows teach which class. (2) Classifiers of
+    the folds are fitted on these rows, and predict the rows that they have not seen. (3) The labels
+    of those rows say how large the classes are and, where labels may be wrong, what T is: a T with
+    confusions of the first classifier in it would leave out too many rows. (4) Classifiers are
+    fitted within each fold, and predict p(y|x) for the next choice, in which each class has its
+    size by the labels of the fold: a class that has lost rows would otherwise lose more.
+
+    The rounds end early when one of them has made the held-out labels less likely, by more than a
+    standard error. Where labels may be wrong and some rows have none, the first half of the rounds
+    is on labelled rows alone, since the first p(y|x) has learnt the wrong labels and would spread
+    them; the answer is then the mean over the other half. The answer is a mean, since a flexible
+    classifier that learns from its own answers gets surer from round to round, but no better.
 
     Parameters
     ----------
     training : Training
         The classifier and what its fits are given.
-    X, codes, weight
-        Rows, the columns of their labels, and their weights.
+    given : GivenRows
+        Rows, labels, weights, and known classes: rows of a known class train as its members.
     nested : sequence of NestedFold
-        What is held out from what.
+        Folds, and folds within them.
     task : Task
         Says which labels are whose.
     class_proba : sequence of arrays (N, C)
-        p(y|x) to begin with, of the rows that each fold may see.
+        p(y|x) to begin with, for each fold, of the rows that it may see.
     transitions : array (C, S)
         T to begin with.
     rounds : int
-        How often at most; at least 1.
-    known : array (N,)
-        Class of the rows of which it is known, -1 elsewhere. They train as members of it.
+        Rounds at most; at least 1.
     learn_transitions : bool
-        Whether T follows what is held out, where labels may be wrong; not if it is known.
+        Whether T follows the held-out labels, where labels may be wrong; not if T is known.
     """
-    n_rows, n_classes = class_proba[0].shape
-    alone = rounds // 2 if task.has_unlabelled and not task.clean else 0
     outer, views = [view.outer for view in nested], class_proba
-    models: list[Any] = []
-    total = np.zeros((n_rows, n_classes))  # of what each fold has not seen
-    votes = np.zeros_like(total)  # of all classifiers that were not fitted on a row
-    likely = np.zeros(n_rows)
+    labelled_alone = rounds // 2 if task.has_unlabelled and not task.clean else 0
+    sums = _Sums(class_proba[0].shape)
+    earlier = likely = np.zeros(len(given))
     for number in range(rounds):
+        _LOG.info("round %d of %d at most", number + 1, rounds)
+        counts = number >= labelled_alone  # whether this round is part of the answer
         lessons = [
-            _lesson(
-                task, view, transitions, codes, weight, known,
-                rows=fold.fit, with_unlabelled=number >= alone,
-            )
+            lesson_of(task, view, transitions, given, fold.fit, with_unlabelled=counts)
             for view, fold in zip(views, outer, strict=True)
-        ]  # fmt: skip
-        trusts = [lesson.trust for lesson in lessons]
-        if training.takes_weights:
-            trusts = [in_expected_shares(*lesson) for lesson in lessons]
-        fitted = _fit_each(training, X, trusts, [(fold,) for fold in outer])
-        ensemble = Ensemble(tuple(one.models[0] for one in fitted), n_classes)
-        held_out = out_of_fold(ensemble, X, outer, n_rows)
-        resized = calibrate_classes(
-            task, held_out, transitions, codes, weight,
+        ]
+        members = [lesson.for_classifier(training) for lesson in lessons]
+        ensemble = _one_per_fold(training, given.X, members, outer)
+        held_out = out_of_fold(ensemble, given.X, outer, len(given))
+        sizes = calibrate_classes(
+            task, held_out, transitions, given.codes, given.counts,
             learn_transitions=learn_transitions, soften=False,
         )  # fmt: skip
-        transitions = resized.transitions
-        earlier = likely
-        likely = log_proba((resized.apply(held_out) * transitions[:, codes].T).sum(axis=1))
-        if number >= alone:
-            models.extend(ensemble.models)
-            total += held_out
-            votes += held_out
-        worse = number > alone and _less_likely(earlier, likely, weight)
+        transitions = sizes.transitions
+        earlier, likely = likely, _log_likelihood(sizes.apply(held_out), transitions, given.codes)
+        if counts:
+            sums.add(ensemble, held_out)
+        worse = number > labelled_alone and _less_likely(earlier, likely, given.counts)
         if worse or number + 1 == rounds:
             break
-        within = _fit_each(training, X, trusts, [view.inner for view in nested])
-        found = [
-            _held_out_within(inner, X, view, n_rows)
-            for inner, view in zip(within, nested, strict=True)
-        ]
+        within = _within_folds(training, given.X, members, nested)
         views = [
-            _resized(task, proba, transitions, codes, weight, fold.fit)
-            for proba, fold in zip(found, outer, strict=True)
+            in_right_sizes(task, proba, transitions, given, fold.fit)
+            for proba, fold in zip(within, outer, strict=True)
         ]
-        if number >= alone:
-            votes += sum(found)
-    _warn_if_few_kept(task, [lesson.trust for lesson in lessons], outer, codes, weight)
-    mean, everyone = (part / part.sum(axis=1, keepdims=True) for part in (total, votes))
+        if counts:
+            sums.add_within(within)
+    _warn_if_few_kept(task, lessons, outer, given)
     if learn_transitions and not task.clean:
-        transitions = calibrate_classes(task, mean, transitions, codes, weight).transitions
-    return Rounds(Ensemble(tuple(models), n_classes), mean, everyone, transitions)
+        transitions = calibrate_classes(
+            task, sums.held_out, transitions, given.codes, given.counts
+        ).transitions
+    return Rounds(sums.ensemble, sums.held_out, sums.everyone, transitions)
 
 
-def beside_rounds(
-    task: Task, label_proba: FloatArray, transitions: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    r"""p(y|x), each (N, C), that may count beside the rounds, which can make a good answer worse.
+class _Sums:
+    """Classifiers of the rounds, and sums of what they predict of rows that they have not seen."""
 
-    p(s|x) with T undone, :math:`p(s|x) T^+` made positive, and p(s|x) as it is, as if no label were
-    wrong: where classes overlap, their confusion is easily taken for mistakes of the labeller, and
-    rounds grow sure of it. Every class must have a label of its own.
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self._models: list[Any] = []
+        self._n_classes = shape[1]
+        self._held_out = np.zeros(shape)  # by the classifiers of a row's own fold
+        self._everyone = np.zeros(shape)  # by these, and by those within other folds
 
-    Parameters
-    ----------
-    task : Task
-        Says which labels are whose.
-    label_proba : array (N, S)
-        p(s|x).
-    transitions : array (C, S)
-        T.
+    def add(self, ensemble: Ensemble, held_out: FloatArray) -> None:
+        """Add the classifiers of the folds."""
+        self._models.extend(ensemble.models)
+        self._held_out += held_out
+        self._everyone += held_out
 
-    Examples
-    --------
-    >>> from decoupling.transitions import tasks
-    >>> noise = np.array([[0.8, 0.2], [0.2, 0.8]])
-    >>> undone, named = beside_rounds(tasks.noisy(["a", "b"]), np.array([[0.65, 0.35]]), noise)
-    >>> undone.round(2), named.round(2)
-    (array([[0.75, 0.25]]), array([[0.65, 0.35]]))
+    def add_within(self, within: Sequence[FloatArray]) -> None:
+        """Add predictions of classifiers within folds."""
+        self._everyone += sum(within)
+
+    @property
+    def ensemble(self) -> Ensemble:
+        """Classifiers of all folds and rounds."""
+        return Ensemble(tuple(self._models), self._n_classes)
+
+    @property
+    def held_out(self) -> FloatArray:
+        """Mean p(y|x) by the classifiers of a row's own fold, (N, C)."""
+        return np.asarray(self._held_out / self._held_out.sum(axis=1, keepdims=True))
+
+    @property
+    def everyone(self) -> FloatArray:
+        """Mean p(y|x) by all classifiers that were not fitted on a row, (N, C)."""
+        return np.asarray(self._everyone / self._everyone.sum(axis=1, keepdims=True))
+
+
+def _one_per_fold(
+    training: Training, X: Any, members: Sequence[FloatArray], folds: Sequence[Fold]
+) -> Ensemble:
+    """Fit the classifier of each fold on the members that the fold has chosen."""
+    fitted = fit_each(training, X, members, [(fold,) for fold in folds])
+    return Ensemble(tuple(one.models[0] for one in fitted), members[0].shape[1])
+
+
+def _within_folds(
+    training: Training, X: Any, members: Sequence[FloatArray], nested: Sequence[NestedFold]
+) -> list[FloatArray]:
+    """p(y|x) out of fold within the rows of each fold, 0 for the rows that it may not see, (N, C).
+
+    Every fold trains on its own choice of rows.
     """
-    undone = np.maximum(label_proba @ np.linalg.pinv(transitions, rcond=_WEAKEST), _UNSURE)
-    own = label_proba[:, task.own]
-    return undone / undone.sum(axis=1, keepdims=True), own / own.sum(axis=1, keepdims=True)
-
-
-class _Lesson(NamedTuple):
-    """What a fold trains on.
-
-    Attributes
-    ----------
-    trust : array (N, C)
-        How much each row counts as a member of each class; 0 where the fold may not see it.
-    expected : array (C,)
-        How many rows of each class there are, as far as is known.
-    """
-
-    trust: FloatArray
-    expected: FloatArray
-
-
-def _lesson(
-    task: Task,
-    class_proba: FloatArray,
-    transitions: FloatArray,
-    codes: IntArray,
-    weight: FloatArray,
-    known: IntArray,
-    *,
-    rows: IntArray,
-    with_unlabelled: bool,
-) -> _Lesson:
-    """What can be trusted of the rows that a fold may see."""
-    trust = np.zeros_like(class_proba)
-    conditional = label_conditional(class_proba[rows], transitions, codes[rows])
-    trust[rows] = training_weights(
-        task, conditional, codes[rows], weight[rows], with_unlabelled=with_unlabelled
-    )
-    certain = known[rows] >= 0
-    conditional[certain] = np.eye(len(transitions))[known[rows[certain]]]
-    trust[rows[certain]] = weight[rows[certain], None] * conditional[certain]
-    return _Lesson(trust, conditional.T @ weight[rows])
-
-
-def _fit_each(
-    training: Training, X: Any, trusts: Sequence[FloatArray], folds: Sequence[Sequence[Fold]]
-) -> list[Ensemble]:
-    """What each fold learns from the rows that it trusts, itself or held out within them."""
-    one_by_one = Training(training.estimator, training.fit_params)
-    return list(
-        Parallel(n_jobs=training.n_jobs)(
-            delayed(fit_classes)(one_by_one, X, trust, some)
-            for trust, some in zip(trusts, folds, strict=True)
-        )
-    )
-
-
-def _held_out_within(ensemble: Ensemble, X: Any, view: NestedFold, n_rows: int) -> FloatArray:
-    """p(y|x) of the rows that a fold may see, held out within them; 0 elsewhere, (N, C)."""
-    rows = view.outer.fit
-    found = out_of_fold(ensemble, X, view.inner, n_rows)
-    out = np.zeros_like(found)
-    out[rows] = found[rows]
+    fitted = fit_each(training, X, members, [view.inner for view in nested])
+    out = []
+    for ensemble, view in zip(fitted, nested, strict=True):
+        rows = view.outer.fit
+        found = out_of_fold(ensemble, X, view.inner, len(members[0]))
+        proba = np.zeros_like(found)
+        proba[rows] = found[rows]
+        out.append(proba)
     return out
 
 
-def _resized(
-    task: Task,
-    class_proba: FloatArray,
-    transitions: FloatArray,
-    codes: IntArray,
-    weight: FloatArray,
-    rows: IntArray,
+def _log_likelihood(
+    class_proba: FloatArray, transitions: FloatArray, codes: IntArray
 ) -> FloatArray:
-    """p(y|x) with classes as large as the labels of these rows have them, (N, C)."""
-    own = calibrate_classes(
-        task, class_proba[rows], transitions, codes[rows], weight[rows],
-        learn_transitions=False, soften=False,
-    )  # fmt: skip
-    return own.apply(class_proba)
+    """Logarithm of p(s|x) of each row's label, (N,)."""
+    return log_proba((class_proba * transitions[:, codes].T).sum(axis=1))
 
 
 def _less_likely(before: FloatArray, after: FloatArray, weight: FloatArray) -> bool:
@@ -313,32 +226,15 @@ def _less_likely(before: FloatArray, after: FloatArray, weight: FloatArray) -> b
     return bool(mean < -np.sqrt(variance / weight.sum()))
 
 
-def fit_classes(training: Training, X: Any, trust: FloatArray, folds: Sequence[Fold]) -> Ensemble:
-    """Classifiers of the folds, fitted on every row as a member of each class that it may have."""
-    n_rows, n_classes = trust.shape
-    if training.takes_weights:
-        rows, classes = np.nonzero(trust > _NEGLIGIBLE * trust.sum(axis=1, keepdims=True))
-        weight: FloatArray | None = trust[rows, classes]
-    else:
-        rows = np.flatnonzero(trust.sum(axis=1) > 0.5)
-        classes, weight = trust[rows].argmax(axis=1), None
-    copies = [Fold(np.flatnonzero(np.isin(rows, fold.fit)), fold.predict) for fold in folds]
-    spread = Training(training.estimator, training.params_of(rows, n_rows), training.n_jobs)
-    return spread.ensemble(_safe_indexing(X, rows), classes, weight, copies, n_classes)
-
-
 def _warn_if_few_kept(
-    task: Task,
-    trusts: Sequence[FloatArray],
-    folds: Sequence[Fold],
-    codes: IntArray,
-    weight: FloatArray,
+    task: Task, lessons: Sequence[Lesson], folds: Sequence[Fold], given: GivenRows
 ) -> None:
     if not (task.own >= 0).any():
         return  # complementary labels name no class: there is nothing to keep
-    labelled = codes >= int(task.has_unlabelled)
-    kept = sum(float(trust[labelled].sum()) for trust in trusts)
-    share = kept / sum(float(weight[fold.fit] @ labelled[fold.fit]) for fold in folds)
+    labelled = given.codes >= int(task.has_unlabelled)
+    kept = sum(float(lesson.members[labelled].sum()) for lesson in lessons)
+    seen = sum(float(given.counts[fold.fit] @ labelled[fold.fit]) for fold in folds)
+    share = kept / seen
     if share < _KEPT:
         warn_user(
             f"Only {share:.0%} of the labelled rows were kept for retraining: so many labels look "

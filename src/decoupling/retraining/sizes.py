@@ -1,34 +1,32 @@
-r"""p(y|x) that agrees with the labels: how sure it may be, and how large its classes are.
+r"""p(y|x) that agrees with held-out labels: how sure it may be, and how large its classes are.
 
-A classifier that is trained on classes which were inferred is too sure, and finds more of one class
-and less of another than there are. Its answers are mended by what is always there, labels that it
-has not seen: one temperature, one offset per class, and T where it is not known, with which these
-are most likely.
+A classifier that was trained on inferred classes is too sure, and finds some classes too often and
+others too rarely. Labels that it has not seen correct it. One temperature, one offset per class
+and, where it is not known, T are chosen so that these labels are most probable.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from decoupling._typing import FloatArray, IntArray
+from decoupling.fits.rows import GivenRows
 from decoupling.likelihood.offsets import best_calibration
-from decoupling.likelihood.temperature import (
-    log_proba,
-    tempered,
-)
+from decoupling.likelihood.temperature import log_proba, tempered
 from decoupling.transitions.follow import updated_transitions
 from decoupling.transitions.tasks import Task
 
-# T and the rest are found in turn so often, with so many steps of EM for T each time.
+# Turns in which T, and then temperature and offsets, are found one after the other. Three turns
+# come nearly to where more of them would end.
 _TURNS: Final = 3
 
 
 @dataclass(frozen=True, eq=False)
 class ClassCalibration:
-    """What makes p(y|x) agree with the labels.
+    """Temperature, offsets and T that make p(y|x) agree with the labels.
 
     Attributes
     ----------
@@ -61,15 +59,15 @@ def calibrate_classes(
 ) -> ClassCalibration:
     """Temperature and offsets of p(y|x) given labels that it has not seen.
 
-    Where labels may be wrong T is found with them, in turn, unless it is known: one that has too
-    many of them wrong would find p(y|x) unsure enough, whatever it is.
+    Where labels may be wrong T is found with them, in turn, unless it is known: under a T with too
+    many wrong labels any p(y|x) would seem unsure enough.
 
     Parameters
     ----------
     task : Task
         Says which labels are whose.
     class_proba : array (N, C)
-        p(y|x), held out from the labels.
+        p(y|x), out of fold.
     transitions : array (C, S)
         T to begin with.
     codes, weight
@@ -80,21 +78,29 @@ def calibrate_classes(
         Whether there is a temperature; offsets alone if not.
     """
     follows = learn_transitions and not task.clean
-
-    def followed(found: ClassCalibration) -> ClassCalibration:
-        """With the T that goes with it."""
-        if not follows:
-            return found
-        now = found.apply(class_proba)
-        return replace(
-            found, transitions=updated_transitions(task, now, found.transitions, codes, weight)
-        )
-
     logs = log_proba(class_proba)
-    found = ClassCalibration(1.0, np.zeros(class_proba.shape[1]), transitions)
+    temperature, offsets = 1.0, np.zeros(class_proba.shape[1])
+
+    def followed() -> FloatArray:
+        """T as it follows p(y|x) with the present temperature and offsets."""
+        if not follows:
+            return transitions
+        now = tempered(class_proba, temperature, offsets)
+        return updated_transitions(task, now, transitions, codes, weight)
+
     for _ in range(_TURNS if follows else 1):
-        found = followed(found)
-        emits = found.transitions[:, codes].T  # (N, C): p(given label | class)
-        best = best_calibration(logs, emits, weight, soften=soften)
-        found = ClassCalibration(*best, found.transitions)
-    return followed(found)
+        transitions = followed()
+        emits = transitions[:, codes].T  # (N, C): p(given label | class)
+        temperature, offsets = best_calibration(logs, emits, weight, soften=soften)
+    return ClassCalibration(temperature, offsets, followed())
+
+
+def in_right_sizes(
+    task: Task, class_proba: FloatArray, transitions: FloatArray, given: GivenRows, rows: IntArray
+) -> FloatArray:
+    """p(y|x) with classes as large as the labels of some rows have them, (N, C)."""
+    found = calibrate_classes(
+        task, class_proba[rows], transitions, given.codes[rows], given.counts[rows],
+        learn_transitions=False, soften=False,
+    )  # fmt: skip
+    return found.apply(class_proba)

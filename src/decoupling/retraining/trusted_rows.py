@@ -1,4 +1,8 @@
-"""Rows that can be trusted to teach a class: which, and how much each counts."""
+"""Rows that can be trusted to teach a class, and how much each of them counts.
+
+The answer is always an array of *members*, (N, C): the weight of each row as a training example of
+each class.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +13,17 @@ import numpy as np
 from decoupling._typing import FloatArray, IntArray
 from decoupling.transitions.tasks import Task
 
-# Unlabelled rows take part if the probability of a class is at least this; a little more where some
-# class has no label of its own and learns from unlabelled rows alone.
+# Probability that an unlabelled row needs in its most probable class to take part, where every
+# class has a label of its own. The higher, the fewer rows teach, and the fewer of them wrongly.
 _SURE: Final = 0.75
+# The same probability where some class has no label of its own. It is a little higher, since that
+# class learns from unlabelled rows alone.
 _SURE_WITHOUT_LABEL: Final = 0.8
-# Of the rows that a class should have among those without its label, so many take part, the
-# most probable ones: no class then outgrows the others.
+# Share of the rows expected in a class, among those without its label, that take part: the most
+# probable ones. At 1 the largest class would outgrow the others from round to round.
 MEMBERS: Final = 0.8
-# A class with less weight than this gets its most probable rows besides.
+# Weight, in rows, below which a class has almost nothing to learn from. Such a class gets its most
+# probable rows besides, as many as this at least.
 _FEWEST: Final = 10.0
 
 
@@ -30,25 +37,24 @@ def training_weights(
 ) -> FloatArray:
     """How much each row counts as a member of each class, (N, C).
 
-    Of the rows that carry a class's label as many are kept as surely belong to it, the most
-    probable ones: their expected number less its standard deviation. Unlabelled rows count as
-    members of their most probable class if its probability is large enough: as parts of several
-    they would teach the classifier to stay as undecided as it is. A class that is left with almost
-    nothing gets its most probable other rows.
+    A class keeps those rows with its label that most probably belong to it: their expected number,
+    less its standard deviation. An unlabelled row counts as a member of its most probable class if
+    that class is probable enough. It is no member of the other classes: as a part of several it
+    would teach the classifier to stay undecided. A class with almost nothing left gets its most
+    probable other rows.
     """
-    trust = np.zeros_like(conditional)
+    members = np.zeros_like(conditional)
     for c, own in enumerate(task.own):
         rows = np.flatnonzero(codes == own) if own >= 0 else np.empty(0, dtype=np.int64)
         proba = conditional[rows, c]
         spread = float((proba * (1.0 - proba)) @ weight[rows])
         amount = np.ceil(float(proba @ weight[rows]) - np.sqrt(spread))
-        trust[rows, c] = keep_most_probable(proba, weight[rows], max(amount, 0.0))
+        members[rows, c] = keep_most_probable(proba, weight[rows], max(amount, 0.0))
     if task.has_unlabelled and with_unlabelled:
         least = _SURE if task.complete else _SURE_WITHOUT_LABEL
-        sure = (codes == 0) & (conditional.max(axis=1) >= least)
-        rows = np.flatnonzero(sure)
-        trust[rows, conditional[rows].argmax(axis=1)] = weight[rows]
-    return np.maximum(trust, _rescued(task, trust, conditional, codes, weight))
+        rows = np.flatnonzero((codes == 0) & (conditional.max(axis=1) >= least))
+        members[rows, conditional[rows].argmax(axis=1)] = weight[rows]
+    return np.maximum(members, _rescued(task, members, conditional, codes, weight))
 
 
 def keep_most_probable(proba: FloatArray, weight: FloatArray, amount: float) -> FloatArray:
@@ -60,31 +66,53 @@ def keep_most_probable(proba: FloatArray, weight: FloatArray, amount: float) -> 
     return kept
 
 
-def in_expected_shares(trust: FloatArray, expected: FloatArray) -> FloatArray:
-    """Weights scaled class by class: classes train in the shares that are expected of them, (N, C).
+def surest_members(proba: FloatArray, weight: FloatArray, least: float) -> FloatArray:
+    """How much each unlabelled row counts as a member of its most probable class, (N, C).
 
-    Of some classes more rows can be trusted than of others, and a classifier learns how large
-    classes are, too. The sum of all weights stays. What was found for a class that had almost
-    nothing is not taken away again, however few are expected.
+    A class takes its most probable rows, up to eight tenths of its expected number. Rows whose
+    largest probability is below ``least`` are left out.
     """
-    kept = trust.sum(axis=0)  # (C,)
+    members = np.zeros_like(proba)
+    best = proba.argmax(axis=1)
+    for c in range(proba.shape[1]):
+        rows = np.flatnonzero((best == c) & (proba[:, c] >= least))
+        amount = MEMBERS * float(proba[:, c] @ weight)
+        members[rows, c] = keep_most_probable(proba[rows, c], weight[rows], amount)
+    return members
+
+
+def in_expected_shares(members: FloatArray, expected: FloatArray) -> FloatArray:
+    """Members scaled class by class, so that classes train in their expected shares, (N, C).
+
+    More rows can be trusted of some classes than of others, and a classifier also learns how large
+    classes are. The sum of all weights stays. A class that had almost nothing keeps the rows that
+    were found for it, however few are expected.
+
+    Parameters
+    ----------
+    members : array (N, C)
+        Weights of the rows as members of each class.
+    expected : array (C,)
+        Expected number of rows of each class.
+    """
+    kept = members.sum(axis=0)  # (C,)
     aim = np.maximum(expected, np.minimum(kept, _FEWEST))
     scale = np.divide(aim, kept, out=np.zeros_like(kept), where=kept > 0)
     total = float(scale @ kept)
-    return trust * (scale * kept.sum() / total) if total > 0 else trust
+    return members * (scale * kept.sum() / total) if total > 0 else members
 
 
 def _rescued(
     task: Task,
-    trust: FloatArray,
+    members: FloatArray,
     conditional: FloatArray,
     codes: IntArray,
     weight: FloatArray,
 ) -> FloatArray:
-    """Most probable rows of the classes with almost no weight, of those expected, (N, C)."""
-    out = np.zeros_like(trust)
+    """Most probable rows of the classes that have almost no members, (N, C)."""
+    out = np.zeros_like(members)
     others = codes == 0 if task.has_unlabelled else np.full(len(codes), True)
-    for c in np.flatnonzero(trust.sum(axis=0) < _FEWEST):
+    for c in np.flatnonzero(members.sum(axis=0) < _FEWEST):
         rows = np.flatnonzero(others)
         expected = float(conditional[rows, c] @ weight[rows])
         amount = max(MEMBERS * expected, _FEWEST)

@@ -174,6 +174,11 @@ def encode(task: Task, y: object, *, unlabelled: Hashable = None) -> IntArray:
     return codes
 
 
+def label_codes(task: Task, observed: ObservedLabels) -> IntArray:
+    """Column of p(s|x) of each row's label, (N,)."""
+    return encode(task, given_labels(observed))
+
+
 def class_array(task: Task, values: np.ndarray) -> np.ndarray:
     """Names of the classes in the type of the labels, (C,)."""
     objects = objects_of(task.classes)
