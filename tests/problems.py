@@ -83,3 +83,10 @@ def draw_labelled(
 def folds_of(codes: IntArray, n_folds: int = 3, seed: int = 0) -> list[Fold]:
     """Folds of rows with these codes."""
     return make_folds(None, codes, n_folds, np.random.RandomState(seed))
+
+
+def assert_probabilities(proba: FloatArray, shape: tuple[int, ...]) -> None:
+    """Distributions in rows, with no label that is impossible."""
+    assert proba.shape == shape
+    assert (proba > 0).all()
+    np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=1e-12)

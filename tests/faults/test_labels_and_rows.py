@@ -1,4 +1,4 @@
-"""Rows 13 to 22 of the table of faults: labels, names, and the rows they are of."""
+"""Rows 13 to 22 of the table in README.md: labels, names, and the rows they are of."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Rows 1 to 12 of the table of faults: probabilities, priors, and how much data there is."""
+"""Rows 1 to 12 of the table in README.md: probabilities, priors, and how much data there is."""
 
 from pathlib import Path
 

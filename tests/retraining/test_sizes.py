@@ -1,15 +1,11 @@
-"""p(y|x) that agrees with the labels: temperature, offsets and T, by closed forms and by search."""
+"""p(y|x) that agrees with the labels: temperature, offsets and T, by closed forms."""
 
 import numpy as np
 import pytest
-from scipy.optimize import approx_fprime, minimize
-from scipy.special import softmax
 
-from decoupling.likelihood.offsets import best_calibration
 from decoupling.likelihood.temperature import tempered
 from decoupling.retraining.sizes import calibrate_classes
 from decoupling.transitions import tasks
-from decoupling.transitions.follow import updated_transitions
 
 AB = ("a", "b")
 CLEAN = tasks.semi_supervised(AB)  # where T is held
@@ -22,48 +18,6 @@ def called(right, called_first=0.5):
     """Weights of the rows above: so many that no prior matters, a share of them called rightly."""
     first = called_first * np.array([right, 1 - right])
     return 1e9 * np.concatenate([first, (1 - called_first) * np.array([right, 1 - right])])
-
-
-def objective(point, logs, emits, weight):
-    """As the docstring has it, of ln t and b; in plain numbers."""
-    total = -(point[0] ** 2) / (2 * 0.5**2) - (point[1:] ** 2).sum() / (2 * 0.3**2)
-    for row, emit, w in zip(logs, emits, weight, strict=True):
-        q = np.exp((row + point[1:]) / np.exp(point[0]))
-        total += w * np.log((q / q.sum() * emit).sum())
-    return total
-
-
-def problem(n_classes, seed=0, n_rows=60):
-    rng = np.random.default_rng(seed)
-    logs = np.log(rng.dirichlet(np.full(n_classes, 0.5), n_rows).clip(1e-9))
-    emits = rng.uniform(0.01, 1.0, (n_rows, n_classes))
-    return logs, emits, rng.uniform(0.5, 2.0, n_rows)
-
-
-# How sure, and how large
-
-
-@pytest.mark.parametrize("soften", [True, False])
-@pytest.mark.parametrize("n_classes", [2, 3, 5])
-def test_the_best_calibration_is_that_of_a_search(n_classes, soften):
-    logs, emits, weight = problem(n_classes)
-    temperature, offsets = best_calibration(logs, emits, weight, soften=soften)
-    found = np.append(np.log(temperature), offsets)
-
-    def loss(point):
-        return -objective(point, logs, emits, weight)
-
-    hottest = None if soften else 0.0
-    bounds = [(0.0, hottest), *[(None, None)] * n_classes]
-    best = minimize(loss, np.zeros(n_classes + 1), bounds=bounds, method="L-BFGS-B")
-    np.testing.assert_allclose(found, best.x, atol=1e-3)
-    assert loss(found) <= best.fun + 1e-9
-    slope = approx_fprime(found, loss, 1e-6)
-    free = slice(int(temperature == 1), None)
-    np.testing.assert_allclose(slope[free], 0, atol=1e-4)
-    assert temperature >= 1
-    if soften:
-        assert slope[0] > -1e-4  # if 1, then since it would sharpen
 
 
 @pytest.mark.parametrize(
@@ -144,80 +98,11 @@ def test_the_calibration_of_simulated_classes_is_recovered():
     assert found.temperature == 1
 
 
-def test_a_few_rows_leave_probabilities_as_they_are():
-    found = best_calibration(np.log(CALLED[:2]), np.eye(2)[[1, 1]], np.ones(2))
-    assert found[0] < 2
-    assert np.abs(found[1]).max() < 0.5
-
-
-def test_neither_the_order_of_rows_nor_copies_of_them_matter():
-    logs, emits, _ = problem(3)
-    weight = np.random.default_rng(1).integers(0, 4, len(logs))
-    one = best_calibration(logs, emits, weight.astype(float))
-    copies = np.random.default_rng(2).permutation(np.repeat(np.arange(len(logs)), weight))
-    other = best_calibration(logs[copies], emits[copies], np.ones(len(copies)))
-    assert one[0] == pytest.approx(other[0], rel=1e-12)
-    np.testing.assert_allclose(one[1], other[1], atol=1e-12)
-
-
 def test_impossible_classes_and_labels_have_no_nan():
     proba = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     found = calibrate_classes(CLEAN, proba, np.eye(2), np.array([1, 0, 0]), np.ones(3))
     assert np.isfinite(found.apply(proba)).all()
     assert np.isfinite(found.offsets).all()
-
-
-# T
-
-
-def test_transitions_are_updated_as_the_task_has_it():
-    """Classes are known: T is the share of each label, and tied cells are equal."""
-    classes = np.repeat([0, 1], [60, 40])
-    codes = np.where(np.arange(100) % 5 == 0, 1 - classes, classes)
-    proba = np.eye(2)[classes]
-    start = np.array([[0.6, 0.4], [0.4, 0.6]])
-    codes[:3] = 1  # three more wrong ones in the first class
-    by_class = tasks.class_conditional_noise(AB)
-    found = updated_transitions(by_class, proba, start, codes, np.ones(100))
-    wrong = np.mean(codes[:60] == 1)
-    np.testing.assert_allclose(found, [[1 - wrong, wrong], [0.2, 0.8]], atol=1e-3)
-    tied = updated_transitions(tasks.noisy(AB), proba, start, codes, np.ones(100))
-    assert tied[0, 1] == pytest.approx(tied[1, 0])
-    assert tied[0, 1] == pytest.approx((wrong + 0.2) / 2, abs=1e-3)
-
-
-def test_the_rate_of_labelling_stays():
-    """Of "a" half is labelled, it is said; p(y|x) has none of its unlabelled rows."""
-    task = tasks.multi_positive_unlabelled(AB, noise=True)
-    classes = np.repeat([0, 1, 2], [200, 100, 100])
-    codes = np.repeat([0, 1, 2, 1, 2], [200, 90, 10, 20, 80])
-    start = np.array([[1.0, 0.0, 0.0], [0.5, 0.3, 0.2], [0.6, 0.2, 0.2]])
-    found = updated_transitions(task, np.eye(3)[classes], start, codes, np.ones(400))
-    np.testing.assert_allclose(found, [[1, 0, 0], [0.5, 0.45, 0.05], [0.6, 0.08, 0.32]], atol=1e-3)
-
-
-def test_an_update_of_transitions_makes_the_labels_more_likely():
-    rng = np.random.default_rng(0)
-    proba = rng.dirichlet([0.3, 0.3], 400)
-    truth = np.array([[0.7, 0.3], [0.3, 0.7]])
-    codes = (rng.random(400) > (proba @ truth)[:, 0]).astype(int)
-    start = np.array([[0.95, 0.05], [0.05, 0.95]])
-    found = updated_transitions(tasks.noisy(AB), proba, start, codes, np.ones(400))
-
-    def likely(T):
-        return np.log((proba @ T)[np.arange(400), codes]).sum()
-
-    assert likely(found) > likely(start) + 10
-    assert abs(found[0, 1] - 0.3) < abs(start[0, 1] - 0.3) / 2
-
-
-@pytest.mark.parametrize("soften", [True, False])
-def test_but_for_the_prior_classes_are_as_large_before_the_labels_as_after(soften):
-    logs, emits, weight = problem(3, n_rows=4000)
-    temperature, offsets = best_calibration(logs, emits, weight, soften=soften)
-    q = softmax((logs + offsets) / temperature, axis=1)
-    after = q * emits / (q * emits).sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(weight @ (after - q) / temperature, offsets / 0.3**2, atol=1e-6)
 
 
 @pytest.mark.parametrize("sure", [1.0, 1 - 1e-5])
