@@ -6,6 +6,7 @@ the model said when it was written. A file that is there is never written again.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +22,7 @@ from decoupling import (
     TransitionPrior,
     infer,
 )
+from decoupling.fits.given import GivenProba
 
 FOLDER: Final = Path(__file__).parent / "data"
 NEW: Final = np.random.default_rng(7).standard_normal((5, 2))
@@ -58,6 +60,17 @@ def one_sided() -> DecouplingClassifier:
     return model.fit(X, given)
 
 
+def given() -> DecouplingClassifier:
+    """p(label | x) that is known already, as of `decoupling run --label-proba`."""
+    X, codes = draw_labelled(3, 60, labelled=2.0)
+    proba = np.random.default_rng(5).dirichlet(np.ones(3), len(X)) * 0.4
+    proba[np.arange(len(X)), codes - 1] += 0.6
+    model = DecouplingClassifier(GivenProba(["ant", "bee", "cat"]), cv="prefit", task="noisy")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The classifier agrees with 100.0% of the labels")
+        return model.fit(proba, _NAMES[codes])
+
+
 def setred() -> SetredClassifier:
     """Self-training from a decoupled posterior."""
     X, codes = draw_labelled(3, 60, labelled=0.3)
@@ -71,10 +84,13 @@ KINDS: Final[dict[str, Callable[[], Any]]] = {
     "classifier": classifier,
     "self_trained": self_trained,
     "one_sided": one_sided,
+    "given": given,
     "setred": setred,
 }
 # The schema that a kind came with, if not the first.
-SINCE: Final = {"self_trained": 2, "one_sided": 4}
+SINCE: Final = {"self_trained": 2, "one_sided": 4, "given": 5}
+# Rows that a kind predicts, if not `NEW`.
+ROWS: Final = {"given": np.random.default_rng(7).dirichlet(np.ones(3), 5)}
 
 
 def path_of(kind: str, schema: int, folder: Path = FOLDER) -> Path:

@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from golden import FOLDER, KINDS, path_of, said  # noqa: E402
+from golden import FOLDER, KINDS, NEW, ROWS, path_of, said  # noqa: E402
 
 from decoupling import save  # noqa: E402
 from decoupling.persistence.manifest import SCHEMA  # noqa: E402
@@ -28,7 +28,9 @@ def write_missing(folder: Path = FOLDER) -> list[Path]:
             continue
         model = make()
         save(model, path)
-        path.with_suffix(".json").write_text(json.dumps(said(model), indent=1) + "\n")
+        path.with_suffix(".json").write_text(
+            json.dumps(said(model, ROWS.get(kind, NEW)), indent=1) + "\n"
+        )
         new.append(path)
     return new
 

@@ -29,8 +29,17 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
+from decoupling.fits.given import GivenProba
+from decoupling.persistence import estimators
 from decoupling.persistence.archive import array_bytes, packed, unpacked
-from decoupling.persistence.estimators import TRUSTED, NotKept, built, written
+from decoupling.persistence.estimators import (
+    MOVED,
+    TRUSTED,
+    NotKept,
+    built,
+    not_trusted,
+    written,
+)
 
 X, y = load_iris(return_X_y=True)
 TREE = "sklearn.tree._tree.Tree"
@@ -221,6 +230,60 @@ def test_what_passes_the_checks_and_cannot_be_built_is_refused():
 )
 def test_what_skops_cannot_write_or_read_is_not_written(value):
     assert written(value) is None
+
+
+def test_a_classifier_is_written_while_another_thread_imports_skops(monkeypatch):
+    """Then the module is there a moment before the package has it as an attribute."""
+    import skops
+
+    monkeypatch.delattr(skops, "io")
+    data = written(GaussianNB().fit(X, y))
+    assert built([data], ())[0].classes_.tolist() == [0, 1, 2]
+
+
+def test_what_fails_in_our_own_code_is_no_lost_classifier(monkeypatch):
+    def broken(members):
+        raise ValueError("a bug")
+
+    monkeypatch.setattr(estimators, "packed", broken)
+    with pytest.raises(ValueError, match="a bug"):
+        written(GaussianNB())
+
+
+@pytest.mark.parametrize("depth", [10, *range(200, 500, 20), 2000])
+def test_what_is_nested_too_deeply_is_not_written(depth):
+    deep = []
+    for _ in range(depth):
+        deep = [deep]
+    data = written(deep)
+    assert (data is None) or depth < 2000
+
+
+def of_old(model):
+    """The file of a model, written when its class was in another module."""
+    (old, _), (new, _) = next(iter(MOVED.items()))
+    members = unpacked(written(model))
+    members["schema.json"] = members["schema.json"].replace(new.encode(), old.encode())
+    assert old.encode() in members["schema.json"]
+    return packed(members)
+
+
+def test_a_type_of_ours_is_found_where_it_is_now():
+    data = of_old(GivenProba(["ant", "bee"]))
+    assert not_trusted([data]) == set()
+    (again,) = built([data], ())
+    assert again.labels == ["ant", "bee"]
+
+
+def test_nothing_else_is_trusted_where_a_type_of_ours_was():
+    data = of_old(GivenProba([1]))
+    members = unpacked(data)
+    members["schema.json"] = members["schema.json"].replace(b'"GivenProba"', b'"Any"')
+    assert not_trusted([packed(members)]) == {"decoupling.given_proba.Any"}
+    named = written({"__module__": "decoupling.given_proba", "__class__": "GivenProba"})
+    assert built([named], ()) == [
+        {"__module__": "decoupling.given_proba", "__class__": "GivenProba"}
+    ]
 
 
 def test_splitters_are_kept():

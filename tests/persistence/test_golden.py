@@ -55,7 +55,7 @@ def test_a_file_that_says_something_else_is_noticed():
 @pytest.mark.skipif(not TOOL.exists(), reason="tools are not part of a source distribution")
 def test_files_that_are_there_are_left_alone(tmp_path, monkeypatch):
     write_missing = runpy.run_path(str(TOOL))["write_missing"]
-    for kind in ("self_trained", "one_sided", "setred"):
+    for kind in ("self_trained", "one_sided", "given", "setred"):
         monkeypatch.delitem(golden.KINDS, kind)
     old = golden.path_of("classifier", manifest.SCHEMA, tmp_path)
     old.write_bytes(b"of a version before")

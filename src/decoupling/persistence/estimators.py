@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
@@ -61,6 +61,12 @@ TRUSTED: Final = frozenset(
     }
 )
 
+# Module and class under which a type of ours stands in older files, and those of today. What is
+# renamed is only what these two say: the new name is trusted or not like that of any other type.
+MOVED: Final = {
+    ("decoupling.given_proba", "GivenProba"): ("decoupling.fits.given", "GivenProba"),
+}
+
 
 @dataclass(frozen=True, eq=False)
 class NotKept:
@@ -102,12 +108,13 @@ def written(estimator: Any) -> bytes | None:
     dumped = jotted(estimator)
     if dumped is None:
         return None
-    import skops.io
-
     try:
         data = _in_order(dumped)
-        skops.io.loads(data, trusted=skops.io.get_untrusted_types(data=data))
-    except Exception:  # whatever the object does when it is put together
+    except RecursionError:  # skops can write deeper nesting than can be put in order here
+        return None
+    try:
+        _read_back(data)
+    except Exception:  # the code of the object runs, which may raise anything
         return None
     return data
 
@@ -115,16 +122,26 @@ def written(estimator: Any) -> bytes | None:
 def jotted(estimator: Any) -> bytes | None:
     """The object in the format of skops, in a third of the time; None if it cannot be written.
 
-    Nobody has tried to read it, and the bytes are others each time.
+    Nobody has tried to read it, and the bytes differ each time.
     """
+    # Never `import skops.io; skops.io.dumps`: while another thread imports skops for the first
+    # time, the module is there a moment before the package has it as an attribute.
     try:
-        import skops.io
+        from skops.io import dumps
     except ModuleNotFoundError:
         return None
     try:
-        return bytes(skops.io.dumps(estimator))
-    except Exception:  # whatever the object does when it is taken apart
+        data = dumps(estimator)
+    except Exception:  # the code of the object runs, which may raise anything
         return None
+    return bytes(data)
+
+
+def _read_back(data: bytes) -> Any:
+    """The object in a file of skops, whatever its types are."""
+    from skops.io import get_untrusted_types, loads
+
+    return loads(data, trusted=get_untrusted_types(data=data))
 
 
 def _in_order(data: bytes) -> bytes:
@@ -178,15 +195,7 @@ def _stored(data: bytes, name: str) -> bytes:
 
 def not_trusted(members: Sequence[bytes]) -> set[str]:
     """Full names of the types in these files of skops that are not safe to build."""
-    with needs_extra("skops", "Reading the classifiers of this file"):
-        import skops.io
-    try:
-        for data in members:
-            _check_members(data)
-        reported = {name for data in members for name in skops.io.get_untrusted_types(data=data)}
-    except Exception as error:  # skops takes its description at its word
-        raise ValueError(f"A classifier in it is damaged: {error}") from error
-    return reported - TRUSTED
+    return _types([_checked(data) for data in members]) - TRUSTED
 
 
 def built(members: Sequence[bytes], trusted: Iterable[str | type]) -> list[Any]:
@@ -198,32 +207,76 @@ def built(members: Sequence[bytes], trusted: Iterable[str | type]) -> list[Any]:
         If there are types that nobody trusts, before anything is built.
     """
     names = {t if isinstance(t, str) else f"{t.__module__}.{t.__qualname__}" for t in trusted}
-    unknown = sorted(not_trusted(members) - names)
+    checked = [_checked(data) for data in members]
+    unknown = sorted(_types(checked) - TRUSTED - names)
     if unknown:
         raise ValueError(
             f"It holds {len(unknown)} types that are not trusted: {', '.join(unknown)}. If you "
             f"know where the file comes from, pass trusted={unknown}. Or pass estimator=, a "
             "classifier that was fitted on the labels; those in the file are then not read."
         )
-    import skops.io
+    return [_built(data) for data in checked]
 
+
+def _built(data: bytes) -> Any:
     try:
-        return [
-            skops.io.loads(data, trusted=skops.io.get_untrusted_types(data=data))
-            for data in members
-        ]
-    except Exception as error:  # of any type that is built
+        return _read_back(data)
+    except Exception as error:  # the code of any type that is built runs
         raise ValueError(
             f"A classifier in it cannot be built: {error!r}. Install what it was made with, or "
             "pass estimator=, a classifier that was fitted on the labels."
         ) from error
 
 
-def _check_members(data: bytes) -> None:
+def _types(members: Sequence[bytes]) -> set[str]:
+    """Full names of the types that skops does not trust by itself."""
+    with needs_extra("skops", "Reading the classifiers of this file"):
+        from skops.io import get_untrusted_types
+    found: set[str] = set()
+    for data in members:
+        try:
+            found |= set(get_untrusted_types(data=data))
+        except Exception as error:  # skops takes its description at its word
+            raise _damaged(error) from error
+    return found
+
+
+def _checked(data: bytes) -> bytes:
+    """A file of skops whose members are safe to read, under the names that types have today."""
+    try:
+        members = unpacked(data)
+        _check_members(members)
+        schema = members.get(_SCHEMA, b"")
+        if not any(module.encode() in schema for module, _ in MOVED):
+            return data
+        renamed = json.dumps(_with_new_names(json.loads(schema)))
+    except Exception as error:  # forged arrays and matrices fail in ways of numpy and scipy
+        raise _damaged(error) from error
+    return packed({**members, _SCHEMA: renamed.encode()})
+
+
+def _damaged(error: Exception) -> ValueError:
+    return ValueError(f"A classifier in it is damaged: {error}")
+
+
+def _with_new_names(node: Any) -> Any:
+    """A part of the description by skops, in which a type is its class and its module."""
+    if isinstance(node, list):
+        return [_with_new_names(entry) for entry in node]
+    if not isinstance(node, dict):
+        return node
+    node = {key: _with_new_names(value) for key, value in node.items()}
+    old = node.get("__module__"), node.get("__class__")
+    if all(isinstance(name, str) for name in old) and old in MOVED:
+        node["__module__"], node["__class__"] = MOVED[old]
+    return node
+
+
+def _check_members(members: Mapping[str, bytes]) -> None:
     """Refuse members other than plain arrays, sparse matrices, bytes and one description."""
-    for name, member in unpacked(data).items():
+    for name, member in members.items():
         if name.endswith(".npz"):
-            _check_members(member)
+            _check_members(unpacked(member))
             # Compiled code follows the indices of a sparse matrix without looking.
             matrix = load_npz(io.BytesIO(member))
             if matrix.format in ("csc", "csr"):
