@@ -50,7 +50,7 @@ from decoupling import (
 )
 from decoupling.datasets import give_labels
 from decoupling.label_model.forms import BagsForm
-from decoupling.retraining.rounds import beside_rounds
+from decoupling.retraining.answer import as_named, undone
 from decoupling.transitions.choice import TASKS
 
 BAYES = GaussianNB()  # it takes weights, and is fast
@@ -1052,7 +1052,7 @@ def test_a_rare_label_is_learnt_from_bags_and_what_is_inferred_counts_beside_the
     clf = make(task="positive-unlabelled").fit(X, rare)
     assert isinstance(clf.label_model_.form, BagsForm)
     check_probabilities(clf)
-    assert clf.retrained_.n_beside == 1
+    assert clf.retrained_.beside == ("inferred",)
     inferred = clf.posterior_.predict(clf.label_model_.predict(X)).class_proba
     np.testing.assert_array_equal(clf.predict_proba(X), clf.retrained_.predict(X, [inferred]))
     assert not np.allclose(clf.predict_proba(X), inferred)
@@ -1073,20 +1073,21 @@ def test_no_bags_in_sample_nor_of_several_labels(given, options):
     rare = np.where(np.random.default_rng(2).random(len(X)) < 0.6, None, given)
     clf = make(rounds=1, **options).fit(X, rare)
     assert not isinstance(clf.label_model_.form, BagsForm)
-    assert clf.retrained_ is None or clf.retrained_.n_beside == 0
+    assert clf.retrained_ is None or not clf.retrained_.beside
 
 
 def test_the_labels_as_they_are_and_with_t_undone_count_beside_the_rounds():
     clf = make(task="noisy").fit(X, SOME)
-    assert clf.retrained_.n_beside == 2
-    beside = beside_rounds(clf.task_, clf.label_model_.predict(X), clf.transitions_)
+    assert clf.retrained_.beside == ("T undone", "as named")
+    proba = clf.label_model_.predict(X)
+    beside = [undone(proba, clf.transitions_), as_named(clf.task_, proba)]
     np.testing.assert_array_equal(clf.predict_proba(X), clf.retrained_.predict(X, beside))
 
 
 @pytest.mark.filterwarnings("ignore")  # of what is in-sample
 def test_nothing_that_is_not_held_out_counts_beside_the_rounds():
     clf = make(task="noisy", cv=None).fit(X, SOME)
-    assert clf.retrained_.n_beside == 0
+    assert not clf.retrained_.beside
     check_probabilities(clf)
 
 

@@ -4,7 +4,6 @@ from sklearn.linear_model import LogisticRegression
 
 from decoupling import ClassPrior, TransitionPrior
 from decoupling.classifier.fit_input import (
-    FitInput,
     check_chunks,
     check_every_label,
     expected_shares,
@@ -15,6 +14,7 @@ from decoupling.classifier.fit_input import (
     prefit_columns,
     task_of,
 )
+from decoupling.fits.rows import GivenRows
 from decoupling.labels.observed import read_labels
 from decoupling.transitions.tasks import (
     complementary,
@@ -27,9 +27,9 @@ OPTIONS = {"negative": "negative", "noise": None, "labelled": None, "unlabelled"
 
 
 def test_a_row_without_a_weight_counts_once():
-    codes, known = np.array([0, 1]), np.full(2, -1)
-    np.testing.assert_array_equal(FitInput(None, codes, None, known).counts, [1, 1])
-    np.testing.assert_array_equal(FitInput(None, codes, np.array([2.0, 3.0]), known).counts, [2, 3])
+    codes = np.array([0, 1])
+    np.testing.assert_array_equal(GivenRows(None, codes).counts, [1, 1])
+    np.testing.assert_array_equal(GivenRows(None, codes, np.array([2.0, 3.0])).counts, [2, 3])
 
 
 def test_prefit_is_a_word_and_folds_may_be_arrays():

@@ -21,8 +21,9 @@ from decoupling.fits.ensembles import Training, out_of_fold
 from decoupling.fits.estimators import as_rows
 from decoupling.fits.folds import Fold
 from decoupling.fits.nested import nest
+from decoupling.fits.rows import GivenRows
 from decoupling.label_model.bags import fit_bags
-from decoupling.label_model.forms import BagsForm, JointForm, SplitForm
+from decoupling.label_model.forms import BagsForm, JointForm, LabelSet, SplitForm
 from decoupling.label_model.model import fit_label_model, prefit_label_model, warn_if_by_heart
 
 BAYES = GaussianNB()  # it takes weights, and has a closed form
@@ -31,10 +32,22 @@ LOGISTIC = LogisticRegression()
 
 def fit(X, codes, weight=None, folds=None, estimator=BAYES, n_labels=4, **options):
     folds = folds_of(codes) if folds is None else folds
-    options = {"has_unlabelled": True, "constant_rate": False} | options
+    labels = label_set(n_labels, options)
     return fit_label_model(
-        Training(estimator, {}), X, codes, weight, folds, n_labels=n_labels, **options
+        Training(estimator, {}), GivenRows(X, codes, weight), folds, labels, **options
     )
+
+
+def label_set(n_labels, options):
+    """The labels that some of the options describe; the others are left."""
+    return LabelSet(
+        n_labels, options.pop("has_unlabelled", True), options.pop("constant_rate", False)
+    )
+
+
+def prefit(model, X, codes, weight, columns, *, n_labels, **options):
+    labels = label_set(n_labels, options)
+    return prefit_label_model(model, GivenRows(X, codes, weight), columns, labels, **options)
 
 
 def test_calibration_makes_the_labels_more_likely():
@@ -116,7 +129,7 @@ def test_what_a_fold_sees_within_its_rows_by_hand(drawn, constant_rate, form):
     folds = folds_of(codes)
     model = fit(X, codes, folds=folds, constant_rate=constant_rate)
     assert isinstance(model.form, form)
-    views = model.within(Training(BAYES, {}), X, codes, None, nest(folds, codes))
+    views = model.within(Training(BAYES, {}), GivenRows(X, codes), nest(folds, codes))
     for view, outer in zip(views, folds, strict=True):
         assert_probabilities(view, (len(X), 4))
         np.testing.assert_array_equal(view[outer.predict], 0.25)
@@ -166,11 +179,13 @@ def test_bags_within_folds_by_hand():
     folds, training = folds_of(codes), Training(BAYES, {})
     model = fit(X, codes, n_labels=2, rng=np.random.RandomState(7), calibrate=False)
     seed = model.form.seed
-    expected = out_of_fold(fit_bags(training, X, codes, None, folds, seed), X, folds, len(codes))
+    expected = out_of_fold(
+        fit_bags(training, GivenRows(X, codes), folds, seed), X, folds, len(codes)
+    )
     np.testing.assert_allclose(model.raw, expected, rtol=1e-12)
-    views = model.within(training, X, codes, None, nest(folds, codes))
+    views = model.within(training, GivenRows(X, codes), nest(folds, codes))
     for view, nested in zip(views, nest(folds, codes), strict=True):
-        inner = fit_bags(training, X, codes, None, nested.inner, seed)
+        inner = fit_bags(training, GivenRows(X, codes), nested.inner, seed)
         for one, fold in zip(inner.models, nested.inner, strict=True):
             expected = one.predict_proba(X[fold.predict])
             np.testing.assert_allclose(view[fold.predict], expected, rtol=1e-7)
@@ -205,7 +220,7 @@ def test_where_bags_are_too_small_within_folds_only():
     rng = np.random.RandomState(0)
     model = fit(X, codes, n_labels=2, rng=rng, estimator=training.estimator, calibrate=False)
     assert isinstance(model.form, BagsForm)
-    views = model.within(training, X, codes, None, nest(folds, codes))
+    views = model.within(training, GivenRows(X, codes), nest(folds, codes))
     for view, nested in zip(views, nest(folds, codes), strict=True):
         for fold in nested.inner:
             plain = training.ensemble(X, codes, None, [fold], 2).predict_proba(X[fold.predict])
@@ -371,7 +386,7 @@ def test_prefit_classes_in_another_order():
         "constant_rate": False,
         "calibrate": False,
     }
-    found = prefit_label_model(model, X, codes - 1, None, np.array([2, 1, 0]), **options)
+    found = prefit(model, X, codes - 1, None, np.array([2, 1, 0]), **options)
     np.testing.assert_allclose(found.proba, model.predict_proba(X)[:, ::-1], atol=1e-8)
     np.testing.assert_allclose(found.predict(X[:3]), found.proba[:3])
     assert len(found.folds) == 0
@@ -388,7 +403,7 @@ def test_prefit_without_unlabelled_rows_takes_their_share():
         "constant_rate": False,
         "calibrate": False,
     }
-    found = prefit_label_model(model, X, codes, weight, np.array([1, 2, 3]), **options)
+    found = prefit(model, X, codes, weight, np.array([1, 2, 3]), **options)
     rate = weight[labelled].sum() / weight.sum()
     np.testing.assert_allclose(found.proba[:, 0], 1 - rate, atol=1e-8)
     np.testing.assert_allclose(found.proba[:, 1:], rate * model.predict_proba(X), atol=1e-8)
@@ -399,7 +414,7 @@ def test_prefit_p_of_labelled_is_constant_where_it_cannot_depend_on_x():
     model = LogisticRegression().fit(X, codes)
     assert np.ptp(model.predict_proba(X)[:, 0]) > 0.01
     options = {"n_labels": 4, "has_unlabelled": True, "constant_rate": True, "calibrate": False}
-    found = prefit_label_model(model, X, codes, None, np.arange(4), **options)
+    found = prefit(model, X, codes, None, np.arange(4), **options)
     np.testing.assert_allclose(found.proba[:, 0], np.mean(codes == 0), atol=1e-8)
     label = model.predict_proba(X)[:, 1:]
     expected = np.mean(codes > 0) * label / label.sum(axis=1, keepdims=True)
@@ -416,7 +431,7 @@ def test_prefit_sure_that_a_row_is_unlabelled():
 
     codes = np.array([0, 1, 2, 0])
     options = {"n_labels": 3, "has_unlabelled": True, "constant_rate": True}
-    found = prefit_label_model(Sure(), np.zeros((4, 1)), codes, None, np.arange(3), **options)
+    found = prefit(Sure(), np.zeros((4, 1)), codes, None, np.arange(3), **options)
     np.testing.assert_allclose(found.proba, [[0.5, 0.25, 0.25]] * 4)
 
 
@@ -425,7 +440,7 @@ def test_prefit_with_unlabelled_as_a_class_that_lacks_a_label():
     known = np.where(codes == 3, 0, codes)
     model = LogisticRegression().fit(X, known)
     options = {"n_labels": 4, "has_unlabelled": True, "constant_rate": False}
-    found = prefit_label_model(model, X, codes, None, np.array([0, 1, 2]), **options)
+    found = prefit(model, X, codes, None, np.array([0, 1, 2]), **options)
     assert isinstance(found.form, JointForm)
     assert_probabilities(found.proba, (len(X), 4))
     np.testing.assert_array_equal(found.raw[:, 3], 0)

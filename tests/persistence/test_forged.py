@@ -109,7 +109,8 @@ def check_answers(model):
         ends = [*posterior.transition_interval(), *posterior.class_balance_interval()]
         assert all(np.isfinite(found).all() for found in [new, *ends])
     if isinstance(model, DecouplingClassifier):
-        new = model.predict_proba(np.zeros((2, model.n_features_in_)))
+        n = model.n_features_in_
+        new = model.predict_proba(np.full((2, n), 1 / n))  # also where features are probabilities
         for name in ("class_proba_", "label_proba_", "label_conditional_proba_", "transitions_"):
             np.testing.assert_allclose(getattr(model, name).sum(axis=1), 1, atol=1e-3)
         np.testing.assert_allclose(new.sum(axis=1), 1)

@@ -13,10 +13,12 @@ from sklearn.pipeline import make_pipeline
 
 from decoupling.fits.ensembles import Training
 from decoupling.fits.folds import make_folds
+from decoupling.fits.rows import GivenRows
 from decoupling.likelihood.average import average_answers
 from decoupling.likelihood.mixtures import mixture_shares, with_shares
-from decoupling.retraining.right_labels import self_train, surest_members
+from decoupling.retraining.right_labels import learn_from_right_labels
 from decoupling.retraining.spreading import row_graph, spread
+from decoupling.retraining.trusted_rows import surest_members
 from decoupling.transitions import tasks
 
 CLEAN = tasks.semi_supervised(("a", "b"))
@@ -38,8 +40,8 @@ def half_labelled(seed=0, n_rows=240):
 
 def self_trained(X, codes, rounds, *, estimator=BAYES, weight=None, task=CLEAN):
     folds = make_folds(None, codes, 3, np.random.RandomState(0))
-    weight = np.ones(len(codes)) if weight is None else weight
-    return self_train(Training(estimator, {}), X, codes, weight, folds, task, rounds), folds
+    given = GivenRows(X, codes, weight)
+    return learn_from_right_labels(Training(estimator, {}), given, folds, task, rounds), folds
 
 
 @pytest.mark.parametrize("weight", [np.ones(20), np.append(np.zeros(240), np.ones(20))])
@@ -55,10 +57,10 @@ def test_self_training_without_a_row_to_join(weight):
 def test_surest_members_by_hand():
     """Of 3.75 expected rows of the first class 3 take part; of 3.25 of the other one 2.6."""
     first = np.array([0.95, 0.9, 0.85, 0.65, 0.2, 0.1, 0.1])
-    members = surest_members(np.column_stack([first, 1 - first]), np.ones(7))
+    members = surest_members(np.column_stack([first, 1 - first]), np.ones(7), 0.6)
     expected = [[1, 0], [1, 0], [1, 0], [0, 0], [0, 0.6], [0, 1], [0, 1]]
     np.testing.assert_allclose(members, expected, atol=1e-12)
-    unsure = surest_members(np.array([[0.59, 0.41], [0.6, 0.4], [0.3, 0.7]]), np.full(3, 2.0))
+    unsure = surest_members(np.array([[0.59, 0.41], [0.6, 0.4], [0.3, 0.7]]), np.full(3, 2.0), 0.6)
     np.testing.assert_allclose(unsure, [[0, 0], [2, 0], [0, 2]])
 
 
@@ -73,7 +75,7 @@ def teach_itself(X, codes, fold, rounds):
         proba = models[-1].predict_proba(X[unlabelled])
         shares = proba.mean(axis=0) if shares is None else shares  # the first model's
         proba = with_shares(proba, np.ones(len(proba)), shares)
-        members = surest_members(proba, np.ones(len(proba)))
+        members = surest_members(proba, np.ones(len(proba)), 0.6)
         sure = members.sum(axis=1) > 0.01
         rows = np.concatenate([labelled, unlabelled[sure]])
         target = np.concatenate([codes[labelled] - 1, proba[sure].argmax(axis=1)])
@@ -129,8 +131,8 @@ def test_a_held_out_label_has_no_say_in_its_own_prediction():
     (place,) = [k for k, fold in enumerate(folds) if row in fold.predict]
     upset = codes.copy()
     upset[row] = 3 - upset[row]
-    training, ones = Training(BAYES, {}), np.ones(len(codes))
-    after = self_train(training, X, upset, ones, folds, CLEAN, 3)
+    training = Training(BAYES, {})
+    after = learn_from_right_labels(training, GivenRows(X, upset), folds, CLEAN, 3)
     for kind in (0, 1):
         models = [run.ensemble.models[kind].models for run in (before, after)]
         held_out = [some[place].predict_proba(X[[row]]) for some in models]

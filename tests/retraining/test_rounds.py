@@ -12,18 +12,17 @@ from sklearn.tree import DecisionTreeClassifier
 from decoupling.fits.ensembles import Training
 from decoupling.fits.folds import Fold, make_folds
 from decoupling.fits.nested import nest
+from decoupling.fits.rows import GivenRows
 from decoupling.likelihood.average import average_answers
 from decoupling.likelihood.offsets import best_calibration
 from decoupling.likelihood.temperature import tempered
-from decoupling.retraining.rounds import (
-    beside_rounds,
-    fit_classes,
-    label_conditional,
-    retrain,
-)
+from decoupling.retraining.answer import as_named, undone
+from decoupling.retraining.lessons import fit_classes
+from decoupling.retraining.rounds import retrain
 from decoupling.retraining.sizes import calibrate_classes
 from decoupling.retraining.trusted_rows import training_weights
 from decoupling.transitions import tasks
+from decoupling.transitions.conditional import label_conditional
 
 AB = ("a", "b")
 SEMI = tasks.noisy(AB, unlabelled=True)
@@ -117,11 +116,10 @@ def run(
     estimator=BAYES, task=SEMI, transitions=T_SEMI, n_folds=3, beside=(),
 ):  # fmt: skip
     folds = make_folds(None, codes, n_folds, np.random.RandomState(0))
-    ones, training = np.ones(len(codes)), Training(estimator, {})
-    nothing, nested = np.full(len(codes), -1), nest(folds, codes)
+    given, training = GivenRows(X, codes), Training(estimator, {})
     views = [proba] * len(folds)
-    found = retrain(training, X, codes, ones, nested, task, views, transitions, rounds, nothing)
-    return found.answer(beside, codes, ones), folds
+    found = retrain(training, given, nest(folds, codes), task, views, transitions, rounds)
+    return found.answer(given, dict(enumerate(beside))), folds
 
 
 def bayes(X, trust, rows):
@@ -226,7 +224,7 @@ def test_what_stands_beside_the_rounds_counts_as_far_as_held_out_labels_have_it(
     shares = [found.answer.weights @ found.answer.shares[:, 1] for found in (helped, misled)]
     assert shares[0] > 0.3
     assert shares[1] < 0.05
-    assert [found.n_beside for found in (alone, helped, misled)] == [0, 1, 1]
+    assert [len(found.beside) for found in (alone, helped, misled)] == [0, 1, 1]
     # The rounds themselves have no part in it, and new rows need what the answer is made of.
     for found in (helped, misled):
         np.testing.assert_array_equal(
@@ -245,17 +243,18 @@ def test_labels_as_they_are_and_with_t_undone(task):
     transitions = np.array([[0.3, 0.6, 0.1], [0.5, 0.1, 0.4]])[:, 1 - first :]
     transitions /= transitions.sum(axis=1, keepdims=True)
     proba = np.array([[0.5, 0.5], [0.1, 0.9], [0.98, 0.02], [1.0, 0.0]])
-    undone, named = beside_rounds(task, proba @ transitions, transitions)
-    np.testing.assert_allclose(undone[:3], proba[:3], atol=1e-12)
-    np.testing.assert_allclose(undone[3], np.array([1.0, 0.01]) / 1.01, atol=1e-12)
+    found = undone(proba @ transitions, transitions)
+    named = as_named(task, proba @ transitions)
+    np.testing.assert_allclose(found[:3], proba[:3], atol=1e-12)
+    np.testing.assert_allclose(found[3], np.array([1.0, 0.01]) / 1.01, atol=1e-12)
     label = (proba @ transitions)[:, first:]
     np.testing.assert_allclose(named, label / label.sum(axis=1, keepdims=True), rtol=1e-12)
 
 
 def test_what_t_hardly_tells_apart_is_not_undone():
     transitions = np.array([[0.5 + 1e-6, 0.5 - 1e-6], [0.5 - 1e-6, 0.5 + 1e-6]])
-    undone, _ = beside_rounds(tasks.noisy(AB), np.array([[0.6, 0.4]]), transitions)
-    np.testing.assert_allclose(undone, 0.5, atol=1e-3)
+    found = undone(np.array([[0.6, 0.4]]), transitions)
+    np.testing.assert_allclose(found, 0.5, atol=1e-3)
 
 
 @pytest.mark.parametrize("task", [SEMI, PU])
@@ -272,8 +271,8 @@ def test_the_labels_of_a_fold_have_no_part_in_its_choice_of_rows(task):
     upset[held] = flipped
     models = [
         retrain(
-            Training(BAYES, {}), X, labels, np.ones(len(X)), nest(folds, codes), task,
-            [start] * 4, transitions, 3, np.full(len(X), -1), learn_transitions=False,
+            Training(BAYES, {}), GivenRows(X, labels), nest(folds, codes), task,
+            [start] * 4, transitions, 3, learn_transitions=False,
         ).ensemble.models
         for labels in (codes, upset)
     ]  # fmt: skip
@@ -371,8 +370,8 @@ def test_a_known_class_counts_among_those_that_are_expected():
     nested = nest([Fold(np.arange(len(X)), np.arange(len(X)))], codes)
     known = np.where(classes == 1, 1, -1)
     found = retrain(
-        Training(Recorder(), {}), X, codes, np.ones(len(X)), nested, SEMI,
-        [start], T_SEMI, 1, known,
+        Training(Recorder(), {}), GivenRows(X, codes, None, known), nested, SEMI,
+        [start], T_SEMI, 1,
     )  # fmt: skip
     (model,) = found.ensemble.models
     conditional = label_conditional(start, T_SEMI, codes)[classes == 0]
@@ -412,14 +411,14 @@ def test_rows_without_weight_change_nothing():
     upset = codes.copy()
     upset[weight == 0] = np.where(codes[weight == 0] == 0, 0, 3 - codes[weight == 0])
     nested = nest(make_folds(None, codes, 3, np.random.RandomState(0)), codes)
-    views, nothing = [proba] * 3, np.full(len(codes), -1)
+    givens = [GivenRows(X, some, weight) for some in (codes, upset)]
     one, other = (
-        retrain(Training(BAYES, {}), X, c, weight, nested, SEMI, views, T_SEMI, 2, nothing)
-        for c in (codes, upset)
+        retrain(Training(BAYES, {}), given, nested, SEMI, [proba] * 3, T_SEMI, 2)
+        for given in givens
     )
     np.testing.assert_allclose(one.held_out, other.held_out, atol=1e-9)
     np.testing.assert_allclose(one.transitions, other.transitions, atol=1e-9)
-    answers = one.answer((), codes, weight), other.answer((), upset, weight)
+    answers = [found.answer(given, {}) for found, given in zip((one, other), givens, strict=True)]
     np.testing.assert_allclose(*(answer.class_proba for answer in answers), atol=1e-9)
 
 

@@ -1,7 +1,7 @@
 """Forms of p(s|x): one classifier over all labels, two whose product it is, or balanced bags.
 
-A form can be fitted on any folds, predicts new rows by the mean over its folds, and predicts the
-rows that each fold holds out.
+A form predicts new rows by the mean over its folds, and each training row by the classifier that
+was not fitted on it.
 """
 
 from __future__ import annotations
@@ -64,14 +64,11 @@ class Form(Protocol):
     def fixed_rate(self) -> float | None:
         """p(labelled | x) where it is a constant and no classifier finds it."""
 
-    def refitted(self, training: Training, rows: GivenRows, folds: Sequence[Fold]) -> Form:
-        """Fit this form anew on other folds."""
+    def again(self, training: Training, rows: GivenRows, folds: Sequence[Fold]) -> list[FloatArray]:
+        """Fit this form on other folds; p(s|x) of the rows that each fold holds out, (n, S)."""
 
     def predict(self, X: Any) -> FloatArray:
         """p(s|x) of new rows, (N, S)."""
-
-    def by_fold(self, X: Any, folds: Sequence[Fold]) -> list[FloatArray]:
-        """p(s|x) of the rows that each fold holds out, (n, S)."""
 
     def out_of_fold(self, rows: GivenRows, folds: Sequence[Fold]) -> FloatArray:
         """p(s|x) of each row by the classifier that was not fitted on it, (N, S)."""
@@ -105,17 +102,14 @@ class JointForm:
         """Return None: the classifier finds p(labelled | x)."""
         return None
 
-    def refitted(self, training: Training, rows: GivenRows, folds: Sequence[Fold]) -> JointForm:
-        """Fit this form anew on other folds."""
-        return JointForm.fitted(training, rows, folds, self.ensemble.n_codes)
+    def again(self, training: Training, rows: GivenRows, folds: Sequence[Fold]) -> list[FloatArray]:
+        """Fit this form on other folds; p(s|x) of the rows that each fold holds out, (n, S)."""
+        form = JointForm.fitted(training, rows, folds, self.ensemble.n_codes)
+        return by_fold(form.ensemble, rows.X, folds)
 
     def predict(self, X: Any) -> FloatArray:
         """p(s|x) of new rows, (N, S)."""
         return self.ensemble.predict_proba(X)
-
-    def by_fold(self, X: Any, folds: Sequence[Fold]) -> list[FloatArray]:
-        """p(s|x) of the rows that each fold holds out, (n, S)."""
-        return by_fold(self.ensemble, X, folds)
 
     def out_of_fold(self, rows: GivenRows, folds: Sequence[Fold]) -> FloatArray:
         """p(s|x) of each row by the classifier that was not fitted on it, (N, S)."""
@@ -177,23 +171,23 @@ class SplitForm:
         """p(labelled | x) where it is a constant."""
         return self.labelled if isinstance(self.labelled, float) else None
 
-    def refitted(self, training: Training, rows: GivenRows, folds: Sequence[Fold]) -> SplitForm:
-        """Fit this form anew on other folds; a constant rate stays."""
-        return self._fitted(training, rows, folds, self.label.n_codes, self.fixed_rate)
+    def again(self, training: Training, rows: GivenRows, folds: Sequence[Fold]) -> list[FloatArray]:
+        """Fit this form on other folds; p(s|x) of the rows that each fold holds out, (n, S).
+
+        A constant rate stays.
+        """
+        form = self._fitted(training, rows, folds, self.label.n_codes, self.fixed_rate)
+        rate = form.labelled
+        shares: Sequence[float | FloatArray]
+        shares = [rate] * len(folds) if isinstance(rate, float) else by_fold(rate, rows.X, folds)
+        given = by_fold(form.label, rows.X, folds)
+        return [split_product(*both) for both in zip(shares, given, strict=True)]
 
     def predict(self, X: Any) -> FloatArray:
         """p(s|x) of new rows, (N, S)."""
         rate = self.labelled
         share = rate if isinstance(rate, float) else rate.predict_proba(X)
         return split_product(share, self.label.predict_proba(X))
-
-    def by_fold(self, X: Any, folds: Sequence[Fold]) -> list[FloatArray]:
-        """p(s|x) of the rows that each fold holds out, (n, S)."""
-        rate = self.labelled
-        shares: Sequence[float | FloatArray]
-        shares = [rate] * len(folds) if isinstance(rate, float) else by_fold(rate, X, folds)
-        given = by_fold(self.label, X, folds)
-        return [split_product(*both) for both in zip(shares, given, strict=True)]
 
     def out_of_fold(self, rows: GivenRows, folds: Sequence[Fold]) -> FloatArray:
         """p(s|x) of each row by the classifier that was not fitted on it, (N, S).
@@ -225,12 +219,15 @@ class BagsForm(JointForm):
         """Whether a rare label was learnt from balanced bags."""
         return True
 
-    def refitted(self, training: Training, rows: GivenRows, folds: Sequence[Fold]) -> JointForm:
-        """Fit this form anew on other folds; the joint form where bags are now too small."""
+    def again(self, training: Training, rows: GivenRows, folds: Sequence[Fold]) -> list[FloatArray]:
+        """Fit this form on other folds; p(s|x) of the rows that each fold holds out, (n, S).
+
+        A bag of fewer rows may be too small for the classifier. Then it is the joint form.
+        """
         try:
-            return BagsForm(fit_bags(training, rows, folds, self.seed), self.seed)
+            return by_fold(fit_bags(training, rows, folds, self.seed), rows.X, folds)
         except ClassifierError:
-            return super().refitted(training, rows, folds)
+            return super().again(training, rows, folds)
 
 
 def labelled_share(rows: GivenRows) -> float:

@@ -84,7 +84,7 @@ class LabelModel:
         Rows that the fold holds out get equal probabilities.
         """
         folds = shared_fits(nested)
-        raws = self.form.refitted(training, rows, folds).by_fold(rows.X, folds)
+        raws = self.form.again(training, rows, folds)
         found = {fold.fit.tobytes(): (fold, raw) for fold, raw in zip(folds, raws, strict=True)}
         out = []
         for view in nested:
