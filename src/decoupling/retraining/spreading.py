@@ -27,41 +27,45 @@ from sklearn.utils import _safe_indexing
 from decoupling._typing import BoolArray, FloatArray
 from decoupling.neighbours import neighbour_graph
 
-# What a step counts for beside the one before, and how many there are.
+# Weight of labels that come over one more edge. At twice this labels reach much farther, also over
+# the borders of classes.
 _ALPHA: Final = 0.2
+# Steps along edges. What a further step would add is below 0.2 ** 30.
 _STEPS: Final = 30
+# Neighbours that each row looks for.
 _NEIGHBOURS: Final = 10
-# The search for neighbours takes the square of the rows: beyond these it is left.
+# Rows beyond which there is no graph: the time of the search grows with the square of the rows.
 MOST_ROWS: Final = 100_000
-# Indicators of a column that is no number; rarer values are taken together.
+# Indicators of a column that has no numbers, at most; rarer values share one.
 _CATEGORIES: Final = 20
-# Numbers beyond this have no square, and so no distance.
+# Numbers beyond this have no square in floating point, and so no distance: they become gaps.
 _LARGEST: Final = 1e100
 
 _LOG = logging.getLogger(__name__)
 
 
-def row_graph(estimator: Any, X: Any, taking_part: BoolArray) -> Any:
-    """Neighbours among rows as the classifier sees them, sparse (N, N); None if there are none.
+class NoDistanceError(ValueError):
+    """Rows cannot be turned into numbers, so that there is no distance between them."""
 
-    What comes before the classifier in a pipeline makes numbers of the rows, and is not told their
-    labels; columns of a dataframe that are no numbers become indicators, gaps are filled, and all
-    features have one scale. Too many rows have no graph, nor do rows of which no numbers can be
-    had. Rows that take no part have no edges.
+
+def row_graph(estimator: Any, X: Any, taking_part: BoolArray) -> Any:
+    """Neighbours among rows as the classifier sees them, sparse (N, N); None if there is no graph.
+
+    The steps before the classifier in a pipeline turn rows into numbers, without the labels.
+    Columns of a dataframe without numbers become indicators, gaps are filled, and all features get
+    one scale. There is no graph of too many rows, or of rows that cannot be turned into numbers.
+    Rows that take no part have no edges.
     """
     rows = np.flatnonzero(taking_part)
     if len(rows) > MOST_ROWS:
         _LOG.info("neighbours have no part: %d rows are more than %d", len(rows), MOST_ROWS)
         return None
     try:
-        with np.errstate(all="ignore"):
-            space = _numbers(_pipeline_in(estimator), _safe_indexing(X, rows))
-        graph = neighbour_graph(space, _NEIGHBOURS).tocoo()
-        if graph.shape[0] != len(rows):
-            raise ValueError("a step of the pipeline changes the number of rows")
-    except Exception as error:  # words, pictures, steps that need labels: whatever others refuse
+        space = _numbers(_pipeline_in(estimator), _safe_indexing(X, rows), len(rows))
+    except NoDistanceError as error:
         _LOG.info("neighbours have no part: %s", error)
         return None
+    graph = neighbour_graph(space, _NEIGHBOURS).tocoo()
     shape = (len(taking_part), len(taking_part))
     return sparse.csr_array((graph.data, (rows[graph.row], rows[graph.col])), shape=shape)
 
@@ -73,24 +77,43 @@ def _pipeline_in(estimator: Any) -> Any:
     return estimator
 
 
-def _numbers(estimator: Any, X: Any) -> Any:
+def _numbers(estimator: Any, X: Any, n_rows: int) -> Any:
     """Rows as numbers of one scale, dense or sparse (N, D)."""
     if isinstance(estimator, Pipeline) and len(estimator) > 1:
-        X = clone(estimator[:-1]).fit_transform(X)
+        X = _transformed(clone(estimator[:-1]), X)
     if hasattr(X, "iloc"):
         named = OneHotEncoder(sparse_output=False, max_categories=_CATEGORIES)
         others = make_column_selector(dtype_exclude="number")
         X = _plain(make_column_transformer((named, others), remainder="passthrough"), X)
     if not sparse.issparse(X):
-        X = np.asarray(X, dtype=np.float64)
-        X = np.where(np.abs(X) < _LARGEST, X, np.nan)  # gaps, as are those that are infinite
+        try:
+            X = np.asarray(X, dtype=np.float64)
+        except (TypeError, ValueError) as error:  # words and pictures
+            raise NoDistanceError(str(error)) from error
+        with np.errstate(invalid="ignore"):
+            X = np.where(np.abs(X) < _LARGEST, X, np.nan)  # infinite numbers become gaps, too
+    if X.ndim != 2 or X.shape[0] != n_rows or not X.shape[1]:
+        raise NoDistanceError(f"{n_rows} rows became an array of shape {X.shape}")
     scale = MaxAbsScaler() if sparse.issparse(X) else StandardScaler()
     return _plain(make_pipeline(SimpleImputer(keep_empty_features=True), scale), X)
 
 
+def _transformed(pipeline: Any, X: Any) -> Any:
+    """Rows after the user's own steps, which may need labels, or fail in any other way."""
+    try:
+        with np.errstate(all="ignore"):
+            return pipeline.fit_transform(X)
+    except Exception as error:
+        raise NoDistanceError(f"{type(error).__name__}: {error}") from error
+
+
 def _plain(transformer: Any, X: Any) -> Any:
-    """Transformed, as an array whatever scikit-learn was told to return."""
-    return transformer.set_output(transform="default").fit_transform(X)
+    """Transformed rows as an array, whatever scikit-learn was told to return."""
+    try:
+        with np.errstate(all="ignore"):
+            return transformer.set_output(transform="default").fit_transform(X)
+    except (TypeError, ValueError) as error:  # cells that cannot be compared or counted
+        raise NoDistanceError(str(error)) from error
 
 
 def spread(graph: Any, labels: FloatArray) -> FloatArray:
