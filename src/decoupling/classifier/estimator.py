@@ -20,6 +20,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from decoupling._text import Message, message_of
 from decoupling._typing import AnyArray, BoolArray, FloatArray, IntArray
 from decoupling._validation import (
     all_or_nothing,
@@ -43,10 +44,10 @@ from decoupling.classifier.issues import LabelIssues, rank_issues
 from decoupling.classifier.notebook import ShowsTransitions
 from decoupling.diagnostics.warnings import (
     IdentifiabilityWarning,
-    warn_of_balance,
-    warn_of_collapse,
-    warn_of_few,
-    warn_of_unseen,
+    collapsed,
+    few_rows,
+    unbalanced,
+    unseen_classes,
 )
 from decoupling.fits.ensembles import Training
 from decoupling.fits.estimators import (
@@ -298,9 +299,10 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         certain = given.known >= 0
         self.label_conditional_proba_[certain] = np.eye(len(self.classes_))[given.known[certain]]
         self.transduction_ = self.classes_[self.label_conditional_proba_.argmax(axis=1)]
-        warn_of_collapse(self.task_, self.class_proba_)
+        warn_user(collapsed(self.task_, self.class_proba_))
         shares = expected_shares(self.class_prior, self.task_)
-        warn_of_balance(self.task_, shares, self.label_conditional_proba_, given.counts)
+        conditional, counts = self.label_conditional_proba_, given.counts
+        warn_user(unbalanced(self.task_, shares, conditional, counts))
         return self
 
     def check(self, X: Any, y: Any, sample_weight: Any = None, known_classes: Any = None) -> Task:
@@ -432,7 +434,7 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         from decoupling.report.facts import read_facts
         from decoupling.report.light import diagnosed
 
-        return diagnosed(self, read_facts(self))[0]
+        return diagnosed(self, read_facts(self))
 
     def report(self, **options: Any) -> Report:
         """What was found, in words, tables and charts, for people.
@@ -585,7 +587,7 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         rows = np.bincount(given.codes, given.counts, minlength=len(self.task_.labels))
         said = np.full(len(self.task_.classes), np.inf)
         if isinstance(self.task, TransitionPrior):
-            warn_of_unseen(self.task_, rows)
+            warn_user(unseen_classes(self.task_, rows))
             return self.task, said
         prior, support = estimated_prior(
             self.task_,
@@ -600,7 +602,7 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         rate_known = self.labelled is not None or not self.task_.has_unlabelled
         if rate_known and (noise is not None or self.task_.clean):
             return prior, said
-        warn_of_few(self.task_, support, rows)
+        warn_user(few_rows(self.task_, support, rows))
         return prior, support
 
     def _rates_said(self) -> bool:
@@ -663,8 +665,13 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         except ValueError as error:
             # It could be fitted on the rows of every fold; within them there are fewer.
             warn_user(
-                "There are no rounds of retraining: the classifier cannot be fitted on a part of "
-                f"the rows of a fold. Use more rows or folds, or rounds=0. It said: {error}"
+                Message(
+                    "no-rounds",
+                    "There are no rounds of retraining: the classifier cannot be fitted on a part "
+                    "of the rows of a fold. Use more rows or folds, or {@rounds:=0}. It said: "
+                    "{error}",
+                    error=message_of(error),
+                )
             )
             return None
         if learn and not self.task_.clean:
