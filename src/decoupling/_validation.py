@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from decoupling._text import Argument, Message
 from decoupling._typing import AnyArray, BoolArray, FloatArray
 
 # Rows of probabilities may miss 1 by this much and are renormalised; beyond it they are refused.
@@ -35,8 +36,13 @@ _PACKAGE: Final = str(Path(__file__).parent)
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
-def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line that called the library, however deep inside it is found out."""
+def warn_user(message: Message | None, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line that called the library, however deep inside it is found out.
+
+    The warning carries the message, see `decoupling._text.message_of`. None is no warning.
+    """
+    if message is None:
+        return
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
@@ -167,14 +173,31 @@ def first_offence(
     where = f"row {first_row + index[0]}" + (f", column {index[1]}" if len(index) > 1 else "")
     entries = "1 such entry" if count == 1 else f"{count} such entries"
     raise ValueError(
-        f"{name}: {values[index]:.6g} at {where} is {what} ({entries} in all). {advice}"
+        Message(
+            "bad-entry",
+            "{name}: {value:.6g} at {where} is {what} ({entries} in all). {advice}",
+            name=Argument(name),
+            value=values[index],
+            where=where,
+            what=what,
+            entries=entries,
+            advice=advice,
+        )
     )
 
 
 def check_count(name: str, value: object, *, least: int = 1) -> None:
     """An integer that is large enough."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} must be an integer, at least {least}; got {value!r}.")
+        raise ValueError(
+            Message(
+                "no-count",
+                "{name} must be an integer, at least {least}; got {value!r}.",
+                name=Argument(name),
+                least=least,
+                value=value,
+            )
+        )
 
 
 def check_positive(name: str, values: ArrayLike, *, ndim: int) -> FloatArray:
@@ -212,8 +235,15 @@ class RowSums:
         """Say so if some rows are off by more than rounding."""
         if self.off:
             warn_user(
-                f"label_proba: {self.off} rows miss 1 by up to {abs(self.worst_sum - 1.0):.2g} "
-                f"(worst: row {self.worst_row}, sum {self.worst_sum:.6g}); renormalised.",
+                Message(
+                    "rows-off-one",
+                    "{@label_proba}: {n_rows} rows miss 1 by up to {gap:.2g} (worst: row {row}, "
+                    "sum {total:.6g}); renormalised.",
+                    n_rows=self.off,
+                    gap=abs(self.worst_sum - 1.0),
+                    row=self.worst_row,
+                    total=self.worst_sum,
+                )
             )
 
 

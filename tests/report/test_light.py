@@ -8,8 +8,9 @@ import pytest
 from flowers import fit, irises
 
 from decoupling import TransitionPrior
+from decoupling._text import Message
 from decoupling.report.facts import read_facts
-from decoupling.report.light import trust_of
+from decoupling.report.light import light_of
 
 
 def reasons(trust, light):
@@ -17,25 +18,35 @@ def reasons(trust, light):
 
 
 def test_all_is_well(noisy):
-    trust, said = trust_of(noisy, read_facts(noisy), [])
+    trust, said = light_of(noisy, read_facts(noisy), [])
     assert trust["light"] == "green"
     assert said == []
     assert len(trust["reasons"]) == 5
 
 
-def test_reasons_may_be_worded_otherwise(noisy):
+def test_reasons_in_the_words_of_the_command_line(noisy):
     facts = read_facts(noisy)
     swapped = dataclasses.replace(facts, transitions=facts.transitions[[1, 0, 2]])
-    trust, said = trust_of(noisy, swapped, ["As it was said."], str.upper)
-    assert all(reason["text"].isupper() for reason in trust["reasons"])
+    given = [Message.plain("As it was said.")]
+    trust, said = light_of(noisy, swapped, given, {"noise": "--noise"})
+    assert "Give --labelled and --noise if they are known (guide" in reasons(trust, "red")
     assert said[0] == "As it was said."
-    assert said[1].startswith("THE LABEL OF")
+    assert "Give --labelled and --noise if they are known (guide" in said[1]
+
+
+def test_a_warning_that_was_given_is_not_found_again(noisy):
+    facts = read_facts(noisy)
+    swapped = dataclasses.replace(facts, transitions=facts.transitions[[1, 0, 2]])
+    given = [Message.plain("Classes may have changed places.", "classes-swapped")]
+    trust, said = light_of(noisy, swapped, given)
+    assert said == ["Classes may have changed places."]
+    assert "given; see Diagnostics" not in reasons(trust, "amber")
 
 
 def test_a_run_that_did_not_converge(noisy):
     facts = read_facts(noisy)
     trace = dataclasses.replace(facts.trace, stopped_because="max_iter")
-    trust, _ = trust_of(noisy, dataclasses.replace(facts, trace=trace), [])
+    trust, _ = light_of(noisy, dataclasses.replace(facts, trace=trace), [])
     assert trust["light"] == "amber"
     assert "the limit of iterations was reached" in trust["reasons"][0]["text"]
 
@@ -43,7 +54,7 @@ def test_a_run_that_did_not_converge(noisy):
 def test_classes_that_changed_places(noisy):
     facts = read_facts(noisy)
     swapped = dataclasses.replace(facts, transitions=facts.transitions[[1, 0, 2]])
-    trust, said = trust_of(noisy, swapped, [])
+    trust, said = light_of(noisy, swapped, [])
     assert trust["light"] == "red"
     assert "classes may have changed places" in reasons(trust, "red")
     assert len(said) == 1
@@ -51,14 +62,14 @@ def test_classes_that_changed_places(noisy):
 
 def test_classes_with_nearly_the_same_labels(noisy):
     T = np.array([[0.5, 0.4, 0.1], [0.45, 0.45, 0.1], [0.1, 0.1, 0.8]])
-    trust, _ = trust_of(noisy, dataclasses.replace(read_facts(noisy), transitions=T), [])
+    trust, _ = light_of(noisy, dataclasses.replace(read_facts(noisy), transitions=T), [])
     assert "nearly the same labels" in reasons(trust, "amber")
 
 
 def test_a_class_that_is_nobodys(noisy):
     facts = read_facts(noisy)
     proba = np.tile([0.6, 0.4, 0.0], (150, 1))
-    trust, _ = trust_of(noisy, dataclasses.replace(facts, class_proba=proba), [])
+    trust, _ = light_of(noisy, dataclasses.replace(facts, class_proba=proba), [])
     assert "collapsed" in reasons(trust, "red")
 
 
@@ -67,7 +78,7 @@ def test_rows_that_the_prior_put_there(noisy, share, light):
     facts = read_facts(noisy)
     proba = facts.class_proba.copy()
     proba[:: 3 if share < 0.4 else 1][: int(share * 150)] = facts.prior_mean
-    trust, _ = trust_of(noisy, dataclasses.replace(facts, class_proba=proba), [])
+    trust, _ = light_of(noisy, dataclasses.replace(facts, class_proba=proba), [])
     assert ("where the prior put them" in reasons(trust, light)) == (light != "green")
 
 
@@ -77,14 +88,14 @@ def test_few_rows_of_a_label():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         clf = fit(np.delete(X, rare, axis=0), np.delete(given, rare))
-    trust, _ = trust_of(clf, read_facts(clf), [])
+    trust, _ = light_of(clf, read_facts(clf), [])
     assert "Fewer than 30 rows carry the label “setosa”" in reasons(trust, "amber")
 
 
 def test_labels_that_the_classifier_saw():
     X, given, _ = irises()
     clf = fit(X, given, cv=None)
-    trust, _ = trust_of(clf, read_facts(clf), [])
+    trust, _ = light_of(clf, read_facts(clf), [])
     assert "by heart" in reasons(trust, "red")
 
 
@@ -92,22 +103,24 @@ def test_a_share_that_is_not_as_expected():
     X, given, _ = irises()
     with pytest.warns(UserWarning, match="is expected in 80.0%"):
         clf = fit(X, given, class_prior=[0.8, 0.1, 0.1])
-    trust, said = trust_of(clf, read_facts(clf), [])
+    trust, said = light_of(clf, read_facts(clf), [])
     assert "is expected in 80.0%" in reasons(trust, "amber")
     assert len(said) == 1
 
 
 def test_one_sided_labels_hang_on_their_rate(one_sided):
-    trust, _ = trust_of(one_sided, read_facts(one_sided), [])
+    trust, _ = light_of(one_sided, read_facts(one_sided), [])
     assert "No label says “other”" in reasons(trust, "amber")
     X, _, _ = irises()
     y = np.where(one_sided.observed_.labelled, "setosa", None)
     prior = TransitionPrior.positive_unlabelled(0.7, "setosa", "other", strength=100)
     known = fit(X, y, task=prior)
-    assert "That rate was given" in reasons(trust_of(known, read_facts(known), [])[0], "green")
+    assert "That rate was given" in reasons(light_of(known, read_facts(known), [])[0], "green")
 
 
 def test_warnings_are_passed_on_once(noisy):
-    trust, said = trust_of(noisy, read_facts(noisy), ["one", "two", "one"])
+    trust, said = light_of(
+        noisy, read_facts(noisy), [Message.plain(text) for text in ("one", "two", "one")]
+    )
     assert said == ["one", "two"]
     assert reasons(trust, "amber") == "2 warnings were given; see Diagnostics."

@@ -19,12 +19,12 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from decoupling._typing import AnyArray, FloatArray
-from decoupling._validation import all_or_nothing, check_count
+from decoupling._validation import all_or_nothing, check_count, warn_user
 from decoupling.classifier import steps
 from decoupling.classifier.fit_input import FitInput, check_chunks, expected_shares
 from decoupling.classifier.issues import LabelIssues, rank_issues
 from decoupling.classifier.notebook import ShowsTransitions
-from decoupling.diagnostics.warnings import warn_of_balance, warn_of_collapse
+from decoupling.diagnostics.warnings import collapsed, unbalanced
 from decoupling.fits.ensembles import Training
 from decoupling.fits.estimators import (
     as_rows,
@@ -279,9 +279,9 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         self.class_proba_, self.label_conditional_proba_ = class_proba, conditional
         self.transduction_ = classes[conditional.argmax(axis=1)]
         self._tell("done", 0)
-        warn_of_collapse(given.task, class_proba)
+        warn_user(collapsed(given.task, class_proba))
         shares = expected_shares(self.class_prior, given.task)
-        warn_of_balance(given.task, shares, conditional, given.rows.counts)
+        warn_user(unbalanced(given.task, shares, conditional, given.rows.counts))
         return self
 
     def check(self, X: Any, y: Any, sample_weight: Any = None, known_classes: Any = None) -> Task:
@@ -450,7 +450,7 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         from decoupling.report.facts import read_facts
         from decoupling.report.light import diagnosed
 
-        return diagnosed(self, read_facts(self))[0]
+        return diagnosed(self, read_facts(self))
 
     def report(self, **options: Any) -> Report:
         """What was found, in words, tables and charts, for people.

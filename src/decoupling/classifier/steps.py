@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, Protocol
 import numpy as np
 from sklearn.utils import check_consistent_length
 
+from decoupling._text import Message, message_of
 from decoupling._typing import AnyArray, FloatArray, IntArray
 from decoupling._validation import check_count, check_evidence, warn_user
 from decoupling.classifier.fit_input import (
@@ -28,7 +29,7 @@ from decoupling.classifier.fit_input import (
     prefit_columns,
     task_of,
 )
-from decoupling.diagnostics.warnings import IdentifiabilityWarning, warn_of_few, warn_of_unseen
+from decoupling.diagnostics.warnings import IdentifiabilityWarning, few_rows, unseen_classes
 from decoupling.fits.ensembles import ClassifierError, Training
 from decoupling.fits.estimators import check_weights
 from decoupling.fits.folds import Fold, check_fold_weights, check_folds, make_folds
@@ -214,7 +215,7 @@ def known_transitions(
     label_counts = np.bincount(rows.codes, rows.counts, minlength=len(task.labels))
     said = np.full(len(task.classes), np.inf)
     if isinstance(options.task, TransitionPrior):
-        warn_of_unseen(task, label_counts)
+        warn_user(unseen_classes(task, label_counts))
         return KnownTransitions(options.task, said)
     prior, support = estimated_prior(
         task,
@@ -229,7 +230,7 @@ def known_transitions(
     rate_known = options.labelled is not None or not task.has_unlabelled
     if rate_known and (noise is not None or task.clean):
         return KnownTransitions(prior, said)
-    warn_of_few(task, support, label_counts)
+    warn_user(few_rows(task, support, label_counts))
     return KnownTransitions(prior, support)
 
 
@@ -281,8 +282,13 @@ def rounds_of(
     except ClassifierError as error:
         # It could be fitted on the rows of every fold; within them there are fewer.
         warn_user(
-            "There are no rounds of retraining: the classifier cannot be fitted on a part of "
-            f"the rows of a fold. Use more rows or folds, or rounds=0. It said: {error}"
+            Message(
+                "no-rounds",
+                "There are no rounds of retraining: the classifier cannot be fitted on a part "
+                "of the rows of a fold. Use more rows or folds, or {@rounds:=0}. It said: "
+                "{error}",
+                error=message_of(error),
+            )
         )
         return None
 

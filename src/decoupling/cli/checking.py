@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.markup import escape
 
-from decoupling._text import name_text
+from decoupling._text import Message, name_text
 from decoupling.cli.options import (
     NOTHING_WRITTEN,
     Categorical,
@@ -33,7 +33,7 @@ from decoupling.cli.options import (
     tab,
 )  # fmt: skip
 from decoupling.cli.pipes import as_file, beside
-from decoupling.cli.terminal import console, errors, plainly, print_json, shown
+from decoupling.cli.terminal import console, errors, plainly, print_json, shown, told
 
 
 def check(
@@ -84,7 +84,7 @@ def check(
         if decided is not None:
             found["decided"] = int(decided.rows.sum())
         if as_json:
-            print_json(found | {"warnings": warned})
+            print_json(found | {"warnings": told(warned)})
             return
         print_problem(found)
         console.print(f"  task: {name}")
@@ -132,7 +132,7 @@ def print_problem(found: dict[str, Any]) -> None:
         line(f"  left out: {name}, since {reason}")
 
 
-def print_warnings(texts: list[str]) -> None:
-    """Warnings as they are, on standard error."""
-    for text in texts:
+def print_warnings(warned: list[Message]) -> None:
+    """Print warnings to standard error."""
+    for text in told(warned):
         errors.print(f"[yellow]Warning:[/] {escape(shown(text))}")

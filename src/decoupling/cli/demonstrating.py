@@ -9,7 +9,7 @@ import typer
 
 from decoupling.cli.options import LARGEST_SEED, NOTHING_WRITTEN, Force, Json
 from decoupling.cli.running import file_names, report_of, solve_shown, write_files
-from decoupling.cli.terminal import console, plainly, print_json, written
+from decoupling.cli.terminal import console, plainly, print_json, told, written
 
 # The table, so that other commands can be tried on it.
 _DIGITS: Final = "digits.csv"
@@ -68,7 +68,7 @@ def demo(
                     "intervals": n_intervals,
                     "intervals_that_hold_the_truth": inside,
                     "converged": solved.converged,
-                    "warnings": solved.warnings,
+                    "warnings": told(solved.warnings),
                     "files": [str(path) for path in paths],
                 }
             )

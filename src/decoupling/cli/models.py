@@ -11,6 +11,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table as Grid
 
+from decoupling._text import Message
 from decoupling.cli.checking import print_warnings
 from decoupling.cli.options import (
     NOTHING_WRITTEN,
@@ -25,7 +26,7 @@ from decoupling.cli.options import (
     tab,
 )  # fmt: skip
 from decoupling.cli.pipes import as_file
-from decoupling.cli.terminal import console, plainly, print_json, shown, written
+from decoupling.cli.terminal import console, plainly, print_json, shown, told, written
 
 _PACKAGES: Final = (
     "decoupling", "numpy", "scipy", "scikit-learn", "pyarrow", "matplotlib", "jinja2", "skops",
@@ -77,15 +78,15 @@ def apply(
                 {
                     "rows": len(table),
                     "guesses": table.guesses,
-                    "warnings": warned,
+                    "warnings": told(warned),
                     "files": [str(out)],
                 }
             )
             return
         console.print(f"{len(table):,} rows")
         if table.guesses:
-            told = ", ".join(f"{name} {value!r}" for name, value in table.guesses.items())
-            console.print(f"  guessed: {shown(told)}", markup=False)
+            guesses = ", ".join(f"{name} {value!r}" for name, value in table.guesses.items())
+            console.print(f"  guessed: {shown(guesses)}", markup=False)
         print_warnings(warned)
         written([out])
 
@@ -126,7 +127,7 @@ def report(
     """
     from decoupling.report.content import report_content
     from decoupling.report.document import Report
-    from decoupling.run.wording import in_options
+    from decoupling.run.wording import OPTIONS
     from decoupling.tables.writing import refuse_existing
 
     with plainly(NOTHING_WRITTEN):
@@ -135,15 +136,22 @@ def report(
         kept = about.get("report", {})
         content = report_content(
             clf, row_names=about.get("row_names"), title=kept.get("title"),
-            data_hash=kept.get("data"), n_review=review, warnings=about.get("warnings", ()),
+            data_hash=kept.get("data"), n_review=review, warnings=_warnings(about),
             commands=kept.get("commands", ()), decided=about.get("decided", ()),
-            wording=in_options,
+            options=OPTIONS,
         )  # fmt: skip
         path = Report(content).save(out)
         if as_json:
             print_json({"verdict": content["verdict"], "files": [str(path)]})
             return
         written([path])
+
+
+def _warnings(about: dict[str, Any]) -> list[Message]:
+    """Warnings of the run that wrote a model. Their codes are missing from older files."""
+    texts = about.get("warnings", [])
+    codes = about.get("warning_codes", [""] * len(texts))
+    return [Message.plain(text, code) for text, code in zip(texts, codes, strict=True)]
 
 
 def explain(

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from decoupling._text import Message
 from decoupling.cli.checking import described, print_problem, print_warnings
 from decoupling.cli.options import (
     LARGEST_SEED,
@@ -52,6 +53,7 @@ from decoupling.cli.terminal import (
     plainly,
     print_json,
     shown,
+    told,
     written,
 )  # fmt: skip
 
@@ -159,8 +161,9 @@ def run(
                     settings, label=solved.problem.label, decisions=decided and _DECISIONS
                 )
                 if expected and expected != digest:
+                    text = "{file} is not the file that {config} was written for."
                     solved.warnings.append(
-                        f"{file.name} is not the file that {config} was written for."
+                        Message("other-file", text, file=file.name, config=config)
                     )
                 with collected_warnings() as warned:
                     command = _command(file.name, settings)
@@ -266,7 +269,7 @@ def _solve_file(file: Path, settings: Any, folder: Path, *, quiet: bool) -> Any:
     return solve_shown(problem, settings, decided, warned)
 
 
-def solve_shown(problem: Any, settings: Any, decided: Any, warned: list[str]) -> Any:
+def solve_shown(problem: Any, settings: Any, decided: Any, warned: list[Message]) -> Any:
     """What is found, with a bar for the fits; ``warned`` comes before its own warnings."""
     from decoupling.run.solving import solve
 
@@ -294,14 +297,14 @@ def report_of(
     """The report on what was found; ``more`` goes to `report_content`."""
     from decoupling.report.content import report_content
     from decoupling.report.document import Report
-    from decoupling.run.wording import in_options
+    from decoupling.run.wording import OPTIONS
 
     given = {name: value for name, value in vars(settings).items() if value not in (None, ())}
     return Report(
         report_content(
             solved.clf, row_names=solved.problem.row_names, title=title, settings=given,
             data_hash=digest, warnings=solved.warnings, commands=[command],
-            decided=solved.decided, wording=in_options,
+            decided=solved.decided, options=OPTIONS,
             **({"thumbnails": solved.problem.images} | more),
         )
     )  # fmt: skip
@@ -360,7 +363,7 @@ def _tell(solved: Any, report: Any, paths: list[Path], *, as_json: bool) -> None
             {
                 "verdict": content["verdict"],
                 "transitions": content["transitions"],
-                "warnings": solved.warnings,
+                "warnings": told(solved.warnings),
                 "converged": solved.converged,
                 "files": [str(path) for path in paths],
             }

@@ -13,8 +13,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from decoupling._text import visible
-from decoupling.run.wording import in_options
+from decoupling._text import Message, visible
+from decoupling.run.wording import OPTIONS, in_options
 
 console = Console(highlight=False, soft_wrap=True)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -62,6 +62,11 @@ def shown(text: str) -> str:
     red \x1b[31m
     """
     return "\n".join(visible(line) for line in text.split("\n"))
+
+
+def told(messages: Iterable[Message]) -> list[str]:
+    """Texts of messages, in the words of the command line."""
+    return [message.told(OPTIONS) for message in messages]
 
 
 def print_json(found: dict[str, Any]) -> None:

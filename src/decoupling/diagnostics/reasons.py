@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from decoupling._text import COLLAPSE, CONVERGENCE, OUT_OF_FOLD, RATES, TOLD_APART, listed
+from decoupling._text import COLLAPSE, CONVERGENCE, OUT_OF_FOLD, RATES, TOLD_APART, Message, listed
 from decoupling._typing import FloatArray, IntArray
 from decoupling.diagnostics.record import Reason
 
@@ -30,17 +30,28 @@ def convergence(n_iter: int, stopped_because: str, fall: float, size: float) -> 
         return Reason(
             "amber",
             "convergence",
-            f"The bound, which should only rise, fell by {fall:.3g} in one of the {n_iter:,} "
-            "iterations: numbers of very different size may have been lost in rounding. Look for "
-            "extreme strengths, evidence or weights.",
+            Message(
+                "bound-fell",
+                "The bound, which should only rise, fell by {fall:.3g} in one of the {n_iter:,} "
+                "iterations: numbers of very different size may have been lost in rounding. Look "
+                "for extreme strengths, evidence or weights.",
+                fall=fall,
+                n_iter=n_iter,
+            ),
         )
     if stopped_because == "tolerance":
-        return Reason("green", "convergence", f"The inference converged, in {n_iter:,} iterations.")
+        text = "The inference converged, in {n_iter:,} iterations."
+        return Reason("green", "convergence", Message("converged", text, n_iter=n_iter))
     return Reason(
         "amber",
         "convergence",
-        f"The inference had not converged after {n_iter:,} iterations: "
-        f"{stop_in_words(stopped_because)} {CONVERGENCE}.",
+        Message(
+            "not-converged",
+            "The inference had not converged after {n_iter:,} iterations: {why} {guide}.",
+            n_iter=n_iter,
+            why=stop_in_words(stopped_because),
+            guide=CONVERGENCE,
+        ),
     )
 
 
@@ -67,17 +78,27 @@ def confusion(classes: Sequence[Hashable], own: IntArray, transitions: ArrayLike
         return Reason(
             "red",
             "identifiability",
-            f"The label of {listed(names)} is more frequent in another class than in its own: "
-            "classes may have changed places. Give rates, or a TransitionPrior that is surer "
-            f"{TOLD_APART}.",
+            Message(
+                "classes-swapped",
+                "The label of {classes} is more frequent in another class than in its own: classes "
+                "may have changed places. Give {rates, or a TransitionPrior that is surer"
+                "|--labelled and --noise if they are known} {guide}.",
+                classes=listed(names),
+                guide=TOLD_APART,
+            ),
         )
     given = mine[owners] / np.maximum(mine[owners].sum(axis=1, keepdims=True), 1e-300)
     if len(owners) > 1 and np.linalg.svd(given, compute_uv=False)[-1] < SINGULAR:
         return Reason(
             "amber",
             "identifiability",
-            "Some classes get nearly the same labels: what tells them apart is mostly the prior. "
-            f"Merge these classes, or give rates that are known {TOLD_APART}.",
+            Message(
+                "classes-alike",
+                "Some classes get nearly the same labels: what tells them apart is mostly the "
+                "prior. Merge these classes, or give {rates that are known"
+                "|--labelled and --noise if they are known} {guide}.",
+                guide=TOLD_APART,
+            ),
         )
     return None
 
@@ -107,8 +128,13 @@ def identifiability(
         return Reason(
             "amber",
             "identifiability",
-            f"The prior says the same of {listed(alike)}: which of them is which is chance. Give "
-            f"them different rows of p(label | class), or make one class of them {TOLD_APART}.",
+            Message(
+                "prior-alike",
+                "The prior says the same of {classes}: which of them is which is chance. Give them "
+                "different rows of p(label | class), or make one class of them {guide}.",
+                classes=listed(alike),
+                guide=TOLD_APART,
+            ),
         )
     found = confusion(classes, own, transitions)
     if found is not None:
@@ -117,11 +143,16 @@ def identifiability(
         return Reason(
             "amber",
             "identifiability",
-            "Labels hardly tell the classes apart: what p(class | x) says beyond them is the "
-            "prior's word. Merge classes that get the same labels, or add a label that differs "
-            f"{TOLD_APART}.",
+            Message(
+                "hardly-told-apart",
+                "Labels hardly tell the classes apart: what p(class | x) says beyond them is the "
+                "prior's word. Merge classes that get the same labels, or add a label that differs "
+                "{guide}.",
+                guide=TOLD_APART,
+            ),
         )
-    return Reason("green", "identifiability", "Labels tell the classes apart.")
+    message = Message("told-apart", "Labels tell the classes apart.")
+    return Reason("green", "identifiability", message)
 
 
 def separation(transitions: FloatArray) -> float:
@@ -149,34 +180,41 @@ def top_counts(class_proba: FloatArray) -> IntArray:
     return np.bincount(class_proba.argmax(axis=1), minlength=class_proba.shape[1])
 
 
-def nobodys(classes: Sequence[Hashable], top: IntArray) -> str | None:
-    """What is to be said if a class is nobody's most probable one."""
+def nobodys(classes: Sequence[Hashable], top: IntArray) -> Message | None:
+    """A message if a class is nobody's most probable one."""
     nobody = [name for name, n in zip(classes, top, strict=True) if n == 0]
     if not nobody:
         return None
-    return (
-        f"No row has {listed(nobody)} as its most probable class: the inference may "
-        "have collapsed. Check the task and the rates, or give a TransitionPrior "
-        f"{COLLAPSE}."
+    return Message(
+        "collapse",
+        "No row has {classes} as its most probable class: the inference may have collapsed. Check "
+        "{the task and the rates, or give a TransitionPrior"
+        "|--task, and give --labelled and --noise if they are known} {guide}.",
+        classes=listed(nobody),
+        guide=COLLAPSE,
     )
 
 
 def collapse(classes: Sequence[Hashable], top: IntArray, at_prior: float) -> Reason:
     """Whether rows have gone anywhere; ``at_prior`` is the share that is where the prior put it."""
-    text = nobodys(classes, top)
-    if text is not None:
-        return Reason("red", "collapse", text)
+    found = nobodys(classes, top)
+    if found is not None:
+        return Reason("red", "collapse", found)
     if at_prior > _SOME:
         return Reason(
             "red" if at_prior > _MOST else "amber",
             "collapse",
-            f"{at_prior:.0%} of the rows are no further than where the prior put them: p(label | "
-            "x) says nothing about these. A classifier that tells more, or a higher evidence, "
-            f"would move them {COLLAPSE}.",
+            Message(
+                "rows-at-prior",
+                "{share:.0%} of the rows are no further than where the prior put them: p(label | "
+                "x) says nothing about these. A classifier that tells more, or a higher evidence, "
+                "would move them {guide}.",
+                share=at_prior,
+                guide=COLLAPSE,
+            ),
         )
-    return Reason(
-        "green", "collapse", "Every class is found in some rows, and rows differ from the prior."
-    )
+    text = "Every class is found in some rows, and rows differ from the prior."
+    return Reason("green", "collapse", Message("every-class", text))
 
 
 def unexpected_labels(
@@ -202,9 +240,17 @@ def unexpected_labels(
     return Reason(
         "amber",
         "task",
-        f"{seen[s]:.1%} of the rows are {name}, and the prior has it that {least} {limit:.1%} of "
-        "any class are: this task cannot be the whole story. Correct its rates, or lower its "
-        f"strength {RATES}.",
+        Message(
+            "unexpected-labels",
+            "{share:.1%} of the rows are {name}, and the prior has it that {least} {limit:.1%} of "
+            "any class are: this task cannot be the whole story. Correct its rates, or lower its "
+            "strength {guide}.",
+            share=float(seen[s]),
+            name=name,
+            least=least,
+            limit=float(limit),
+            guide=RATES,
+        ),
     )
 
 
@@ -215,8 +261,13 @@ def too_sure(sureness: float, most: float) -> Reason | None:
     return Reason(
         "amber",
         "held out",
-        f"p(label | x) is {sureness:.1%} sure of its most probable label, in the mean, and the "
-        f"prior has it that no class is surer than {most:.1%}: it may have been predicted for the "
-        "very rows that a classifier was fitted on. Predict out of fold "
-        f"{OUT_OF_FOLD}.",
+        Message(
+            "too-sure",
+            "p(label | x) is {sureness:.1%} sure of its most probable label, in the mean, and the "
+            "prior has it that no class is surer than {most:.1%}: it may have been predicted for "
+            "the very rows that a classifier was fitted on. Predict out of fold {guide}.",
+            sureness=sureness,
+            most=most,
+            guide=OUT_OF_FOLD,
+        ),
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from decoupling._text import Message
+
 __all__ = ["LIGHTS", "WORDS", "Diagnostics", "Reason", "worst_first"]
 
 # From good to bad; the light is the worst of its reasons.
@@ -26,19 +28,35 @@ class Reason:
         How much it takes from the trust.
     about : str
         What was looked at, such as "convergence".
-    text : str
-        What was found, in a sentence or two; where it is not green, what to do about it too.
+    message : Message
+        What was found, as a record.
 
     Examples
     --------
-    >>> reason = Reason("amber", "convergence", "Not there yet: raise max_iter.")
-    >>> Diagnostics((reason,)).light
-    'amber'
+    >>> message = Message("not-yet", "Not there yet after {n} steps: raise max_iter.", n=5)
+    >>> reason = Reason("amber", "convergence", message)
+    >>> reason.code, reason.fields, reason.text
+    ('not-yet', {'n': 5}, 'Not there yet after 5 steps: raise max_iter.')
     """
 
     light: str
     about: str
-    text: str
+    message: Message
+
+    @property
+    def text(self) -> str:
+        """What was found, in a sentence or two; where it is not green, what to do about it too."""
+        return str(self.message)
+
+    @property
+    def code(self) -> str:
+        """Name of what was found, which stays when the words change."""
+        return self.message.code
+
+    @property
+    def fields(self) -> dict[str, object]:
+        """Values in the text, by name."""
+        return self.message.fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +70,8 @@ class Diagnostics:
 
     Examples
     --------
-    >>> found = Diagnostics((Reason("green", "convergence", "The inference converged."),))
-    >>> print(found)
+    >>> converged = Message("converged", "The inference converged.")
+    >>> print(Diagnostics((Reason("green", "convergence", converged),)))
     Looks sound (green light).
       green: The inference converged.
     """

@@ -1,4 +1,4 @@
-"""Signs that an answer may be wrong, said as warnings."""
+"""Signs that an answer may be wrong, as messages to warn of; None where there is none."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from typing import Final
 
 import numpy as np
 
-from decoupling._text import RATES, first_few, listed
+from decoupling._text import RATES, Message, first_few, listed
 from decoupling._typing import AnyArray, FloatArray
-from decoupling._validation import warn_user
 from decoupling.diagnostics.reasons import nobodys, top_counts
 from decoupling.transitions.tasks import Task
 
-# The share of a class may be off by so much before a warning is due.
+# A share of a class may differ by this much from the expected one before there is a warning:
+# well beyond the error of an estimate from a few hundred rows.
 _BALANCE: Final = 0.1
-# Rows of T estimated from fewer samples than this are hardly more than a guess.
+# A row of T that is estimated from fewer rows than this is a guess: a rate of 0.1 then has a
+# standard error of more than 0.05.
 _ENOUGH: Final = 30
 
 
@@ -41,59 +42,86 @@ class IdentifiabilityWarning(UserWarning):
     __module__ = "decoupling.diagnostics"
 
 
-def warn_of_few(task: Task, support: FloatArray, rows: AnyArray) -> None:
-    """Warn of classes whose labelling is a guess, unless every one is.
+def few_rows(task: Task, support: FloatArray, rows: AnyArray) -> Message | None:
+    """Some rows of T are a guess; None if all of them are, or none.
 
-    ``support`` is how many rows stand behind each row of T, (C,), ``rows`` the number of each
-    label, (S,).
+    Parameters
+    ----------
+    task : Task
+        The task.
+    support : array (C,)
+        How many rows stand behind each row of T.
+    rows : array (S,)
+        How many rows have each label.
     """
-    unsure = (task.own >= 0) & (task.mask.sum(axis=1) > 1)  # the others are known, or guesses
+    # Other classes have a known row of T, or no label of their own.
+    unsure = (task.own >= 0) & (task.mask.sum(axis=1) > 1)
     few = [
         f"{name!r} ({n:.0f})"
         for name, n, estimated in zip(task.classes, support.round(), unsure, strict=True)
         if estimated and n < _ENOUGH
     ]
-    if few and rows[int(task.has_unlabelled) :].max() >= _ENOUGH:
-        warn_user(
-            f"p(label | class) is estimated from fewer than {_ENOUGH} rows for "
-            f"{first_few(few)}: take it as a guess. If the rates are known pass "
-            f"labelled= and noise=, or a TransitionPrior as task {RATES}.",
-        )
+    if not few or rows[int(task.has_unlabelled) :].max() < _ENOUGH:
+        return None
+    return Message(
+        "few-rows",
+        "p(label | class) is estimated from fewer than {enough} rows for {classes}: take it as a "
+        "guess. If the rates are known {pass|give} {@labelled:=} and {@noise:=}"
+        "{, or a TransitionPrior as task|} {guide}.",
+        enough=_ENOUGH,
+        classes=first_few(few),
+        guide=RATES,
+    )
 
 
-def warn_of_unseen(task: Task, rows: AnyArray) -> None:
-    """Warn of classes whose own label no row has, so that only the prior speaks of them."""
+def unseen_classes(task: Task, rows: AnyArray) -> Message | None:
+    """Some classes have a label of their own that no row has: the prior decides on them."""
     unseen = [
         name for name, s in zip(task.classes, task.own, strict=True) if s >= 0 and not rows[s]
     ]
-    if unseen:
-        warn_user(
-            f"No row has the label of {listed(unseen)}: what is said of that class is the prior's "
-            "word alone. Leave it out of the TransitionPrior if it cannot occur."
-        )
+    if not unseen:
+        return None
+    return Message(
+        "unseen-classes",
+        "No row has the label of {classes}: what is said of that class is the prior's word alone. "
+        "Leave it out of the TransitionPrior if it cannot occur.",
+        classes=listed(unseen),
+    )
 
 
-def warn_of_collapse(task: Task, class_proba: FloatArray) -> None:
-    """Warn of a class that is nobody's most probable one."""
-    text = nobodys(task.classes, top_counts(class_proba))
-    if text is not None:
-        warn_user(text)
+def collapsed(task: Task, class_proba: FloatArray) -> Message | None:
+    """A class is nobody's most probable one."""
+    return nobodys(task.classes, top_counts(class_proba))
 
 
-def warn_of_balance(
+def unbalanced(
     task: Task, expected: FloatArray | None, conditional: FloatArray, weight: FloatArray
-) -> None:
-    """Warn if the share of a class differs much from what is expected, (C,); None expects nothing.
+) -> Message | None:
+    """The share of a class is far from the expected one.
 
-    ``conditional`` is p(class | label, x), (N, C).
+    Parameters
+    ----------
+    task : Task
+        The task.
+    expected : array (C,) or None
+        Shares that the user expects; None if nothing is expected.
+    conditional : array (N, C)
+        p(class | label, x).
+    weight : array (N,)
+        How many equal rows each row stands for.
     """
     if expected is None:
-        return
+        return None
     found = weight @ conditional / weight.sum()
     worst = int(np.abs(found - expected).argmax())
-    if abs(found[worst] - expected[worst]) > _BALANCE:
-        warn_user(
-            f"Class {task.classes[worst]!r} is expected in {expected[worst]:.1%} of the "
-            f"rows, and found in {found[worst]:.1%}: p(labelled | class) may be off. If it is "
-            f"known pass it as labelled= {RATES}.",
-        )
+    if abs(found[worst] - expected[worst]) <= _BALANCE:
+        return None
+    return Message(
+        "unbalanced",
+        "Class {name!r} is expected in {expected:.1%} of the rows, and found in {found:.1%}: "
+        "p(labelled | class) may be off. If it is known {pass|give} it as {@labelled:=} {guide}.",
+        name=task.classes[worst],
+        expected=float(expected[worst]),
+        found=float(found[worst]),
+        guide=RATES,
+    )

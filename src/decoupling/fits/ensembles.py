@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
+from decoupling._text import message_of
 from decoupling._typing import AnyArray, BoolArray, FloatArray, IntArray
 from decoupling._validation import SUM_TOLERANCE, is_dask
 from decoupling.fits.estimators import weight_parameter
@@ -36,7 +37,7 @@ def _failure_of_the_classifier() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise ClassifierError(str(error)) from error
+        raise ClassifierError(message_of(error)) from error
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from decoupling._text import COLLAPSE, listed
+from decoupling._text import COLLAPSE, Message, listed
 from decoupling._validation import (
     check_count,
     check_evidence,
@@ -183,7 +183,7 @@ def infer(
         _warn_of_collapse(posterior)
     told_apart = posterior.identifiability
     if told_apart.light != "green":
-        warn_user(told_apart.text, IdentifiabilityWarning)
+        warn_user(told_apart.message, IdentifiabilityWarning)
     return posterior
 
 
@@ -195,10 +195,15 @@ def _warn_of_collapse(posterior: Posterior) -> None:
     if not top.all():
         nobody = [posterior.classes[c] for c in np.flatnonzero(top == 0)]
         warn_user(
-            f"No row has {listed(nobody)} as its most probable class "
-            f"({len(nobody)} such classes): with an unequal class_prior and little evidence "
-            "rows may all end in the largest class. Leave class_prior out, or raise evidence "
-            f"{COLLAPSE}."
+            Message(
+                "collapse-by-prior",
+                "No row has {classes} as its most probable class ({n} such classes): with an "
+                "unequal class_prior and little evidence rows may all end in the largest class. "
+                "Leave class_prior out, or raise evidence {guide}.",
+                classes=listed(nobody),
+                n=len(nobody),
+                guide=COLLAPSE,
+            )
         )
 
 

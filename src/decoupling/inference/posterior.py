@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 from sklearn.exceptions import ConvergenceWarning
 
+from decoupling._text import Message
 from decoupling._typing import AnyArray, FloatArray, IntArray
 from decoupling._validation import (
     check_count,
@@ -270,8 +271,13 @@ class Posterior:
         )
         if found.effective_draws < _ENOUGH:
             warn_user(
-                f"{n_draws} draws of the classes of a row are worth no more than "
-                f"{found.effective_draws:.1f}: integrals over them are rough. Raise n_draws."
+                Message(
+                    "few-draws",
+                    "{n_draws} draws of the classes of a row are worth no more than "
+                    "{effective:.1f}: integrals over them are rough. Raise n_draws.",
+                    n_draws=n_draws,
+                    effective=found.effective_draws,
+                )
             )
         return found.over(possible)
 

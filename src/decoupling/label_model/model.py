@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from decoupling._text import OUT_OF_FOLD
+from decoupling._text import OUT_OF_FOLD, Message
 from decoupling._typing import BoolArray, FloatArray, IntArray
 from decoupling._validation import warn_user
 from decoupling.fits.ensembles import ClassifierError, Ensemble, Renamed, Training
@@ -257,8 +257,12 @@ def warn_if_by_heart(proba: FloatArray, codes: IntArray, labelled: BoolArray) ->
     share = agreement_with_labels(proba, codes, labelled)
     if share > _BY_HEART:
         warn_user(
-            f"The classifier agrees with {share:.1%} of the labels here. If it was fitted on "
-            "them, it may know them by heart, mistakes included, and p(label | x) then says "
-            "nothing about them. Predict out of fold instead: cv=5 "
-            f"{OUT_OF_FOLD}.",
+            Message(
+                "by-heart",
+                "The classifier agrees with {share:.1%} of the labels here. If it was fitted on "
+                "them, it may know them by heart, mistakes included, and p(label | x) then says "
+                "nothing about them. Predict out of fold instead: {@cv:=5} {guide}.",
+                share=share,
+                guide=OUT_OF_FOLD,
+            )
         )

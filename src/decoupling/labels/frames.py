@@ -16,7 +16,7 @@ from typing import Any, Final, Self
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
-from decoupling._text import UNLABELLED
+from decoupling._text import UNLABELLED, Message
 from decoupling._typing import AnyArray, IntArray
 from decoupling._validation import warn_user
 
@@ -33,8 +33,11 @@ def as_column(y: object) -> AnyArray:
         raise ValueError("y is empty: at least one labelled row is needed.")
     if array.ndim == 2 and array.shape[1] == 1:
         warn_user(
-            "A column-vector y was passed when a 1d array was expected. Please change the shape "
-            "of y to (n_samples, ), for example using ravel().",
+            Message(
+                "column-vector",
+                "A column-vector y was passed when a 1d array was expected. Please change the "
+                "shape of y to (n_samples, ), for example using ravel().",
+            ),
             DataConversionWarning,
         )
         array = array[:, 0]

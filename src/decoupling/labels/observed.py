@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
+from decoupling._text import Message
 from decoupling._typing import AnyArray, BoolArray, IntArray
 from decoupling._validation import is_gap, warn_user
 from decoupling.labels.frames import as_column, objects_of
@@ -340,21 +341,35 @@ def _warn_about_text(values: AnyArray, rows: IntArray) -> None:
     blank = groups.pop("", [])
     if blank:
         warn_user(
-            f"y has a blank string as its label in {_rows(rows[blank].sum())}. It is kept as a "
-            'label; if it means unlabelled, pass unlabelled="".',
+            Message(
+                "blank-label",
+                "{y|The column of labels} has a blank string as its label in {rows}. It is kept as "
+                'a label; if it means unlabelled, {pass|give} {@unlabelled:=""}.',
+                rows=_rows(rows[blank].sum()),
+            )
         )
     written = [i for i, value in enumerate(values) if value in WRITTEN_GAPS]
     if written:
         warn_user(
-            f"y has {_show(values[written[0]])} as a string in {_rows(rows[written].sum())}: a gap "
-            "that was made text? It is kept as a label; if it means unlabelled, pass "
-            f"unlabelled={_show(values[written[0]])}."
+            Message(
+                "gap-as-text",
+                "{y|The column of labels} has {label} as a string in {rows}: a gap that was made "
+                "text? It is kept as a label; if it means unlabelled, {pass|give} "
+                "{@unlabelled:={label}}.",
+                label=_show(values[written[0]]),
+                rows=_rows(rows[written].sum()),
+            )
         )
     twins = [_counted(values[group], rows[group]) for group in groups.values() if len(group) > 1]
     if twins:
         warn_user(
-            "y has labels that differ only in case or surrounding spaces, and are kept apart: "
-            f"{_few(twins, '; ')}. If they mean the same, make them equal first.",
+            Message(
+                "twin-labels",
+                "{y|The column of labels} has labels that differ only in case or surrounding "
+                "spaces, and are kept apart: {twins}. If they mean the same, make them equal "
+                "first.",
+                twins=_few(twins, "; "),
+            )
         )
 
 
@@ -365,8 +380,13 @@ def _warn_if_unmatched(distinct: AnyArray, unlabelled: Hashable) -> None:
     alike = [v for v in distinct.tolist() if str(v) == str(unlabelled)]
     if alike and all(_key(v) != _key(unlabelled) for v in alike):
         warn_user(
-            f"unlabelled is {_show(unlabelled)}, and y has {_show(alike[0])}, of another type "
-            f"and kept as a label. If it means unlabelled, pass unlabelled={_show(alike[0])}."
+            Message(
+                "unlabelled-of-other-type",
+                "unlabelled is {value}, and {y|the column of labels} has {label}, of another type "
+                "and kept as a label. If it means unlabelled, {pass|give} {@unlabelled:={label}}.",
+                value=_show(unlabelled),
+                label=_show(alike[0]),
+            )
         )
 
 

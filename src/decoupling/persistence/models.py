@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from decoupling._files import written_whole
+from decoupling._text import Message
 from decoupling._validation import warn_user
 from decoupling._version import __version__
 from decoupling.classifier.estimator import DecouplingClassifier
@@ -216,9 +217,14 @@ def _warn_of_lost(lost: list[str]) -> None:
     if find_spec("skops") is None:
         reason = 'that needs skops: pip install "decoupling[skops]"'
     warn_user(
-        f"The file does not hold {', '.join(sorted(set(lost)))}: {reason}. All that was found of "
-        "the training rows is kept. New rows cannot be predicted without the classifiers; then "
-        "pass one that was fitted on the labels, load(path, estimator=classifier)."
+        Message(
+            "not-kept",
+            "The file does not hold {names}: {reason}. All that was found of the training rows is "
+            "kept. New rows cannot be predicted without the classifiers; then pass one that was "
+            "fitted on the labels, load(path, estimator=classifier).",
+            names=", ".join(sorted(set(lost))),
+            reason=reason,
+        )
     )
 
 

@@ -27,15 +27,16 @@ Probabilities and shares are from 0 to 1, and intervals hold 90%.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from decoupling._text import Message
 from decoupling.diagnostics.reasons import stop_in_words
 from decoupling.report.changes import changes_of
 from decoupling.report.facts import Facts, read_facts
-from decoupling.report.light import trust_of
+from decoupling.report.light import light_of
 from decoupling.report.reproduce import reproduction_of
 from decoupling.report.review import review_of
 from decoupling.report.text import count, percent, plain
@@ -70,14 +71,14 @@ def report_content(
     task_description: str | None = None,
     settings: Mapping[str, Any] | None = None,
     data_hash: str | None = None,
-    warnings: Sequence[str] = (),
+    warnings: Sequence[str | Message] = (),
     n_review: int = 50,
     before: Any = None,
     thumbnails: Sequence[Any] | None = None,
     true_classes: Any = None,
     commands: Sequence[str] = (),
     decided: Sequence[int] = (),
-    wording: Callable[[str], str] = str,
+    options: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """All that the report says, as a dictionary that JSON can hold.
 
@@ -99,8 +100,8 @@ def report_content(
         Settings to show beside the options of the classifier, such as those of a command line.
     data_hash : str, optional
         SHA-256 of the data. Decisions in the browser are kept under it.
-    warnings : sequence of str
-        Warnings that the fit gave, shown as they are.
+    warnings : sequence of str or Message
+        Warnings that the fit gave. A text is shown as it is.
     n_review : int
         How many rows to list, at most 500.
     before : array-like (N,), optional
@@ -115,9 +116,9 @@ def report_content(
         Commands that make this report, to be copied; by default the call in Python.
     decided : sequence of int
         Rows whose class somebody has decided on: there is nothing left to review in them.
-    wording : callable
-        Applied to what the report itself warns of, for readers to whom names of arguments mean
-        nothing.
+    options : mapping, optional
+        The option of each argument, for readers of the command line; by default messages name the
+        arguments of Python.
 
     Returns
     -------
@@ -138,7 +139,8 @@ def report_content(
     5
     """
     facts = read_facts(clf)
-    trust, said = trust_of(clf, facts, [str(text) for text in warnings], wording)
+    given = [text if isinstance(text, Message) else Message.plain(text) for text in warnings]
+    light, all_warnings = light_of(clf, facts, given, options)
     finding = finding_of(facts)
     headline, sentences = words_of(facts, finding)
     review = review_of(facts, row_names, thumbnails, n_review, data_hash, decided)
@@ -153,20 +155,20 @@ def report_content(
         "verdict": {
             "headline": headline,
             "sentences": sentences,
-            "trust": trust,
+            "trust": light,
             "finding": finding,
         },
         "numbers": _numbers(facts, finding),
         "transitions": _transitions(facts),
         "classes": _classes(facts),
-        "review": review | {"more": wording(review["more"])},
+        "review": review | {"more": review["more"].told(options) if review["more"] else ""},
         "changes": changes_of(facts, before, true_classes),
         "diagnostics": {
             "elbo": [float(f"{value:.8g}") for value in facts.trace.elbo],
             "iterations": facts.trace.n_iter,
             "converged": facts.trace.converged,
             "stopped": stop_in_words(facts.trace.stopped_because),
-            "warnings": said,
+            "warnings": all_warnings,
         },
         "reproduce": reproduction_of(clf, settings, data_hash, commands),
     }

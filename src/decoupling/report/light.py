@@ -1,24 +1,23 @@
-"""How far a classifier's answer can be trusted: a light, and its reasons in words."""
+"""The light of a classifier: how far its answer can be trusted, and why."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from decoupling._text import Message
 from decoupling.diagnostics.reasons import (
     AT_PRIOR,
     SINGULAR,
     collapse,
     confusion,
-    nobodys,
     separation,
     top_counts,
 )
 from decoupling.diagnostics.record import Diagnostics, Reason
-from decoupling.diagnostics.warnings import warn_of_balance
+from decoupling.diagnostics.warnings import collapsed, unbalanced
 from decoupling.label_model.model import agreement_with_labels
 from decoupling.report.facts import Facts
 from decoupling.report.text import count, listed, percent
@@ -26,19 +25,20 @@ from decoupling.report.text import count, listed, percent
 if TYPE_CHECKING:
     from decoupling.classifier.estimator import DecouplingClassifier
 
-# A class with fewer rows of its own label than this is hardly known.
+# Labels with fewer rows than this are called a guess. A share among so many rows has a standard
+# error of up to 0.09.
 ENOUGH: Final = 30
-# What the posterior knows best itself.
+# Reasons that only the posterior can give: they need p(label | x) under its prior.
 _OF_POSTERIOR: Final = ("task", "held out")
-# From this share on, labels that the classifier holds for impossible cast doubt on it.
+# Above this share of rows, labels that the classifier holds for impossible make the light amber.
 _MANY: Final = 0.01
 
 
-def trust_of(
+def light_of(
     clf: DecouplingClassifier,
     facts: Facts,
-    said: Sequence[str],
-    wording: Callable[[str], str] = str,
+    given: Sequence[Message],
+    options: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, Any], list[str]]:
     """The light with its reasons, and all warnings: those that were given, and those found again.
 
@@ -48,81 +48,84 @@ def trust_of(
         The classifier, for its options.
     facts : Facts
         What it found.
-    said : sequence of str
+    given : sequence of Message
         Warnings that the fit gave.
-    wording : callable
-        Applied to reasons, and to warnings that are found again.
+    options : mapping, optional
+        The option of each argument, for readers of the command line.
     """
-    trust, found = diagnosed(clf, facts, said, wording)
+    signs = _signs(facts)
+    diagnostics = diagnosed(clf, facts, given)
+    codes = {message.code for message in given}
+    warnings = [*given, *(message for message in signs if message.code not in codes)]
     light = {
-        "light": trust.light,
-        "words": trust.words,
-        "reasons": [{"light": each.light, "text": wording(each.text)} for each in trust.reasons],
+        "light": diagnostics.light,
+        "words": diagnostics.words,
+        "reasons": [
+            {"light": each.light, "text": each.message.told(options)}
+            for each in diagnostics.reasons
+        ],
     }
-    return light, list(dict.fromkeys([*said, *found]))
+    return light, list(dict.fromkeys(message.told(options) for message in warnings))
 
 
 def diagnosed(
-    clf: DecouplingClassifier,
-    facts: Facts,
-    said: Sequence[str] = (),
-    wording: Callable[[str], str] = str,
-) -> tuple[Diagnostics, list[str]]:
-    """All reasons, and the warnings that are found again; arguments are those of `trust_of`."""
+    clf: DecouplingClassifier, facts: Facts, given: Sequence[Message] = ()
+) -> Diagnostics:
+    """All reasons for and against trusting a classifier; arguments are those of `light_of`."""
     confused = confusion(facts.classes, facts.task.own, facts.transitions)
-    top = top_counts(facts.class_proba)
-    collapsed = nobodys(facts.classes, top)
-    unbalanced = _warned(
-        warn_of_balance, facts.task, facts.expected, facts.conditional, facts.weight
-    )
-    again = [confused.text if confused else None, collapsed, *unbalanced]
-    found = [wording(text) for text in again if text is not None]
-    trust = Diagnostics(
+    off = unbalanced(facts.task, facts.expected, facts.conditional, facts.weight)
+    return Diagnostics(
         (
             facts.trace.convergence,
             confused or _identifiability(clf, facts),
-            collapse(facts.classes, top, _share_at_prior(facts)),
+            collapse(facts.classes, top_counts(facts.class_proba), _share_at_prior(facts)),
             _support(facts),
             _held_out(clf, facts),
             *(r for r in clf.posterior_.diagnostics.reasons if r.about in _OF_POSTERIOR),
             *_contradicted(clf, facts),
-            *(Reason("amber", "balance", text) for text in unbalanced),
-            *_other(said, found),
+            *([] if off is None else [Reason("amber", "balance", off)]),
+            *_other(given, _signs(facts)),
         )
     )
-    return trust, found
 
 
-def _warned(check: Callable[..., None], *arguments: Any) -> list[str]:
-    """What a check has to warn of."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        check(*arguments)
-    return [str(warning.message) for warning in caught]
+def _signs(facts: Facts) -> list[Message]:
+    """Messages that the fit warns of, too, and that can be found again in its answer."""
+    confused = confusion(facts.classes, facts.task.own, facts.transitions)
+    found = [
+        None if confused is None else confused.message,
+        collapsed(facts.task, facts.class_proba),
+        unbalanced(facts.task, facts.expected, facts.conditional, facts.weight),
+    ]
+    return [message for message in found if message is not None]
 
 
 def _identifiability(clf: DecouplingClassifier, facts: Facts) -> Reason:
     if facts.kind == "one-sided":
-        never = [facts.classes[c] for c in np.flatnonzero(facts.task.own < 0)]
-        text = (
-            f"No label says {listed(never)}: its share hangs on the rate at which the other "
-            "classes are labelled, and twice as many labelled half as often would look the same."
-        )
-        if clf.labelled is not None or not isinstance(clf.task, str):
-            return Reason("green", "identifiability", f"{text} That rate was given.")
-        return Reason(
-            "amber",
-            "identifiability",
-            f"{text} That rate is estimated from the rows that look surest.",
-        )
-    if not facts.names_classes:
-        if separation(facts.transitions) < SINGULAR:
-            text = "Labels hardly tell the classes apart: the prior does most of it."
-            return Reason("amber", "identifiability", text)
-        text = "No label names a class outright, but together they tell the classes apart."
-        return Reason("green", "identifiability", text)
-    text = "Every class has a label of its own, most frequent in that class."
-    return Reason("green", "identifiability", text)
+        return _one_sided(clf, facts)
+    if facts.names_classes:
+        text = "Every class has a label of its own, most frequent in that class."
+        return _reason("green", "identifiability", "own-labels", text)
+    if separation(facts.transitions) < SINGULAR:
+        text = "Labels hardly tell the classes apart: the prior does most of it."
+        return _reason("amber", "identifiability", "hardly-told-apart", text)
+    text = "No label names a class outright, but together they tell the classes apart."
+    return _reason("green", "identifiability", "told-apart", text)
+
+
+def _one_sided(clf: DecouplingClassifier, facts: Facts) -> Reason:
+    """The share of a class without a label depends on the rate at which others are labelled."""
+    never = [facts.classes[c] for c in np.flatnonzero(facts.task.own < 0)]
+    text = (
+        "No label says {classes}: its share hangs on the rate at which the other classes are "
+        "labelled, and twice as many labelled half as often would look the same. "
+    )
+    if clf.labelled is not None or not isinstance(clf.task, str):
+        light, code, more = "green", "rate-given", "That rate was given."
+    else:
+        light, code = "amber", "rate-estimated"
+        more = "That rate is estimated from the rows that look surest."
+    return _reason(light, "identifiability", code, text + more, classes=listed(never))
 
 
 def _share_at_prior(facts: Facts) -> float:
@@ -137,43 +140,40 @@ def _support(facts: Facts) -> Reason:
         columns = np.arange(int(facts.task.has_unlabelled), len(facts.labels))
     none = [facts.labels[s] for s in columns if rows[s] == 0]
     if none:
-        return Reason(
-            "amber",
-            "support",
-            f"No row carries the label {listed(none)}: there are no data, and what is said of it "
-            "is the prior's word.",
+        text = (
+            "No row carries the label {labels}: there are no data, and what is said of it is the "
+            "prior's word."
         )
+        return _reason("amber", "support", "no-rows", text, labels=listed(none))
     few = [facts.labels[s] for s in columns if rows[s] < ENOUGH]
     if few:
-        return Reason(
-            "amber",
-            "support",
-            f"Fewer than {ENOUGH} rows carry the label {listed(few)}: what is said of it is little "
-            "more than a guess.",
+        text = (
+            "Fewer than {enough} rows carry the label {labels}: what is said of it is little more "
+            "than a guess."
         )
-    least = count(rows[columns].min())
-    return Reason("green", "support", f"Every label is carried by {least} rows or more.")
+        return _reason(
+            "amber", "support", "few-rows-of-label", text, enough=ENOUGH, labels=listed(few)
+        )
+    text = "Every label is carried by {least} rows or more."
+    return _reason("green", "support", "enough-rows", text, least=count(rows[columns].min()))
 
 
 def _held_out(clf: DecouplingClassifier, facts: Facts) -> Reason:
     if clf.cv is None:
         share = agreement_with_labels(clf.label_model_.raw, facts.codes, facts.labelled)
-        return Reason(
-            "red",
-            "held out",
+        text = (
             "p(label | x) was predicted for the very rows that the classifier was fitted on, and "
-            f"agrees with {percent(share)} of their labels: mistakes may be learnt by heart. "
-            "Use cv=5.",
+            "agrees with {share} of their labels: mistakes may be learnt by heart. Use {@cv:=5}."
         )
+        return _reason("red", "held out", "in-sample", text, share=percent(share))
     if isinstance(clf.cv, str):
-        return Reason(
-            "amber",
-            "held out",
+        text = (
             "The classifier was fitted elsewhere: if it saw the labels of these rows, it may know "
-            "their mistakes by heart.",
+            "their mistakes by heart."
         )
+        return _reason("amber", "held out", "fitted-elsewhere", text)
     text = "p(label | x) of every row comes from a classifier that never saw its label."
-    return Reason("green", "held out", text)
+    return _reason("green", "held out", "out-of-fold", text)
 
 
 def _contradicted(clf: DecouplingClassifier, facts: Facts) -> Iterator[Reason]:
@@ -181,16 +181,23 @@ def _contradicted(clf: DecouplingClassifier, facts: Facts) -> Iterator[Reason]:
     n_rows = facts.counts_of(clf.label_model_.contradicted(facts.codes))
     if n_rows:
         share = n_rows / float(facts.weight.sum())
-        yield Reason(
-            "amber" if share > _MANY else "green",
-            "label model",
-            f"p(label | x) is 0 for the labels that {count(n_rows)} rows have, which was taken as "
-            "next to nothing: the classifier is surer than it can be.",
+        text = (
+            "p(label | x) is 0 for the labels that {n_rows} rows have, which was taken as next to "
+            "nothing: the classifier is surer than it can be."
         )
+        light = "amber" if share > _MANY else "green"
+        yield _reason(light, "label model", "impossible-labels", text, n_rows=count(n_rows))
 
 
-def _other(said: Sequence[str], found: Sequence[str]) -> Iterator[Reason]:
-    others = [text for text in dict.fromkeys(said) if text not in found]
-    if others:
-        what = "A warning was" if len(others) == 1 else f"{len(others)} warnings were"
-        yield Reason("amber", "warnings", f"{what} given; see Diagnostics.")
+def _other(given: Sequence[Message], signs: Sequence[Message]) -> Iterator[Reason]:
+    """Warnings of the fit that no other reason speaks of."""
+    codes = {message.code for message in signs}
+    n_others = len({message for message in given if message.code not in codes})
+    if n_others:
+        what = "A warning was" if n_others == 1 else f"{n_others} warnings were"
+        text = "{what} given; see Diagnostics."
+        yield _reason("amber", "warnings", "other-warnings", text, what=what)
+
+
+def _reason(light: str, about: str, code: str, template: str, **fields: object) -> Reason:
+    return Reason(light, about, Message(code, template, **fields))

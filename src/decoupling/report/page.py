@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from decoupling._text import visible
+from decoupling._text import Message, visible
 from decoupling._validation import needs_extra, warn_user
 from decoupling.report import charts, text
 
@@ -73,8 +73,13 @@ def report_page(content: dict[str, Any]) -> str:
     size = len(page.encode())
     if size > LARGEST:
         warn_user(
-            f"The page has {size:,} bytes, more than {LARGEST:,}: it may be slow to open. List "
-            "fewer rows with n_review=, or give smaller thumbnails and shorter names."
+            Message(
+                "large-page",
+                "The page has {size:,} bytes, more than {limit:,}: it may be slow to open. List "
+                "fewer rows with {@n_review:=}, or give smaller thumbnails and shorter names.",
+                size=size,
+                limit=LARGEST,
+            )
         )
     return page
 

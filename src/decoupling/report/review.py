@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from decoupling._text import Message
 from decoupling._typing import BoolArray, FloatArray, IntArray
 from decoupling._validation import check_count
 from decoupling.report.facts import Facts
@@ -20,6 +21,7 @@ MOST_ROWS: Final = 500
 # Classes of a row that are named, and the probability that makes them worth it.
 NAMED: Final = 3
 _MATTERS: Final = 0.05
+_MORE: Final = Message("more-rows", "{clf.label_issues()|labels.csv} lists them all")
 
 
 def review_of(
@@ -34,13 +36,23 @@ def review_of(
     check_count("n_review", n_review, least=0)
     if n_review > MOST_ROWS:
         raise ValueError(
-            f"n_review must be at most {MOST_ROWS}, so that the page stays small; got {n_review}. "
-            "clf.label_issues() lists all rows."
+            Message(
+                "too-many-to-review",
+                "{@n_review} must be at most {limit}, so that the page stays small; got {n}. "
+                "{clf.label_issues()|labels.csv} lists all rows.",
+                limit=MOST_ROWS,
+                n=n_review,
+            )
         )
     names = _row_names(row_names, len(facts.codes))
     if thumbnails is not None and len(thumbnails) != len(names):
         raise ValueError(
-            f"thumbnails must have one entry per row, {len(names)}; got {len(thumbnails)}."
+            Message(
+                "wrong-length",
+                "{@thumbnails} must have one entry per row, {n_rows}; got {n}.",
+                n_rows=len(names),
+                n=len(thumbnails),
+            )
         )
     question, score, order, scores = _ranked(facts)
     order = order[~np.isin(order, decided)]
@@ -50,9 +62,7 @@ def review_of(
         "score": score,
         "total": len(order),
         "rows": listed,
-        "more": "clf.label_issues() lists them all"
-        if len(order) > len(listed) and score == "p(wrong)"
-        else "",
+        "more": _MORE if len(order) > len(listed) and score == "p(wrong)" else None,
         "key": data_hash or _fingerprint(facts, names),
     }
 
@@ -106,14 +116,20 @@ def _order(score: FloatArray, among: BoolArray) -> IntArray:
 def _row_names(row_names: Sequence[Any] | None, n_rows: int) -> list[str]:
     names = [str(name) for name in (range(n_rows) if row_names is None else row_names)]
     if len(names) != n_rows:
-        raise ValueError(f"row_names must have one name per row, {n_rows}; got {len(names)}.")
+        text = "{@row_names} must have one name per row, {n_rows}; got {n}."
+        raise ValueError(Message("wrong-length", text, n_rows=n_rows, n=len(names)))
     twice = n_rows - len(set(names))
     if twice:
         seen: set[str] = set()
         first = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise ValueError(
-            f"row_names: {first!r} is the name of several rows ({twice} repeated in all), and "
-            "decisions go by name. Make them unique, or leave row_names out."
+            Message(
+                "names-repeated",
+                "{@row_names}: {first!r} is the name of several rows ({n} repeated in all), and "
+                "decisions go by name. Make them unique, or leave row_names out.",
+                first=first,
+                n=twice,
+            )
         )
     return names
 

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from decoupling._text import Message
 from decoupling._typing import FloatArray, IntArray
 from decoupling._validation import warn_user
 from decoupling.fits.ensembles import Ensemble, Training, out_of_fold
@@ -237,6 +238,10 @@ def _warn_if_few_kept(
     share = kept / seen
     if share < _KEPT:
         warn_user(
-            f"Only {share:.0%} of the labelled rows were kept for retraining: so many labels look "
-            "wrong that little is left to learn from. Compare with rounds=0.",
+            Message(
+                "few-kept",
+                "Only {share:.0%} of the labelled rows were kept for retraining: so many labels "
+                "look wrong that little is left to learn from. Compare with {@rounds:=0}.",
+                share=share,
+            )
         )

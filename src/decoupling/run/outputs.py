@@ -13,6 +13,7 @@ from decoupling._typing import AnyArray, FloatArray
 from decoupling.classifier.estimator import DecouplingClassifier
 from decoupling.run.settings import Settings
 from decoupling.run.solving import Solved
+from decoupling.run.wording import OPTIONS
 from decoupling.tables.features import Feature, feature_array
 from decoupling.tables.problem import proba_array
 from decoupling.tables.reading import Table, TableError
@@ -93,7 +94,8 @@ def about_model(solved: Solved, settings: Settings) -> dict[str, Any]:
     problem = solved.problem
     return {
         "decided": solved.decided,
-        "warnings": solved.warnings,
+        "warnings": [message.told(OPTIONS) for message in solved.warnings],
+        "warning_codes": [message.code for message in solved.warnings],
         "label": problem.label,
         "id": settings.id,
         "row_names": problem.row_names,

@@ -11,18 +11,19 @@ from typing import Any, Final
 
 import numpy as np
 
+from decoupling._text import Message, message_of
 from decoupling._typing import AnyArray
 from decoupling.classifier.estimator import DecouplingClassifier
 from decoupling.fits.given import GivenProba
 from decoupling.run.decisions import Decisions, read_decisions
 from decoupling.run.settings import Settings
-from decoupling.run.wording import in_options
+from decoupling.run.wording import OPTIONS
 from decoupling.tables.estimators import make_estimator
 from decoupling.tables.problem import Problem, as_label, pose
 from decoupling.tables.reading import Table, read_table
 from decoupling.transitions.tasks import Task
 
-# Letters of a warning.
+# Letters of a warning. One that names something as long as a book need not be as long.
 _LONGEST: Final = 1000
 
 
@@ -67,14 +68,14 @@ class Solved:
         What it was fitted on.
     decisions : Decisions or None
         What people have decided: known classes, of which ``clf`` is certain.
-    warnings : list of str
+    warnings : list of Message
         What was warned of on the way.
     """
 
     clf: DecouplingClassifier
     problem: Problem
     decisions: Decisions | None
-    warnings: list[str]
+    warnings: list[Message]
 
     @property
     def decided(self) -> list[int]:
@@ -88,20 +89,21 @@ class Solved:
 
 
 @contextmanager
-def collected_warnings() -> Iterator[list[str]]:
-    """Texts of the warnings given inside, each once, in the words of the command line."""
-    texts: list[str] = []
+def collected_warnings() -> Iterator[list[Message]]:
+    """Messages of the warnings given inside, each once."""
+    messages: list[Message] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         # Networks are stopped early on purpose.
         warnings.filterwarnings("ignore", "Stochastic Optimizer: Maximum iterations")
-        yield texts
-    texts += dict.fromkeys(in_options(_cut(str(warning.message))) for warning in caught)
+        yield messages
+    messages += dict.fromkeys(_cut(message_of(warning.message)) for warning in caught)
 
 
-def _cut(text: str) -> str:
-    """A message that names something as long as a book need not be as long."""
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+def _cut(message: Message) -> Message:
+    text = message.told(OPTIONS)
+    short = len(text) <= _LONGEST
+    return message if short else Message.plain(text[: _LONGEST - 1] + "…", message.code)
 
 
 def solve(
@@ -111,9 +113,9 @@ def solve(
 ) -> Solved:
     """Fit a `DecouplingClassifier`, to which what people have decided are known classes."""
     clf = _classifier(problem, settings)
-    with collected_warnings() as texts:
+    with collected_warnings() as warned:
         clf.fit(problem.X, problem.labels, known_classes=_known(decisions))
-    return Solved(clf, problem, decisions, texts)
+    return Solved(clf, problem, decisions, warned)
 
 
 def rehearse(problem: Problem, settings: Settings, decisions: Decisions | None = None) -> Task:

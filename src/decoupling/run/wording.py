@@ -11,7 +11,7 @@ import shlex
 from typing import Final
 
 # Option of each argument.
-_OPTIONS: Final = {
+OPTIONS: Final = {
     "unlabelled": "--unlabelled",
     "labelled": "--labelled",
     "noise": "--noise",
@@ -30,7 +30,7 @@ _OPTIONS: Final = {
     "trusted": "--trust",
     "path": "--out",
 }
-_NAME: Final = "|".join(_OPTIONS)
+_NAME: Final = "|".join(OPTIONS)
 # Phrases for which another name is not enough.
 _PHRASES: Final = (
     (r"Stopped at max_iter=(\d+) before converging", r"Stopped after \1 iterations, not converged"),
@@ -76,9 +76,9 @@ def in_options(text: str) -> str:
     for phrase, plain in _PHRASES:
         text = re.sub(phrase, plain, text)
     text = _GIVEN.sub(_typed, text)
-    return _SUBJECT.sub(lambda found: _OPTIONS[found[1]], text)
+    return _SUBJECT.sub(lambda found: OPTIONS[found[1]], text)
 
 
 def _typed(found: re.Match[str]) -> str:
-    option, value = _OPTIONS[found[1]], found[3] or found[4]
+    option, value = OPTIONS[found[1]], found[3] or found[4]
     return f"{option} {shlex.quote(value)}" if value else option

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from decoupling._text import Message
 from decoupling._typing import AnyArray, FloatArray
 from decoupling._validation import warn_user
 from decoupling.tables.cells import DATE_LIKE, NUMBER_LIKE, numbers_in
@@ -124,7 +125,8 @@ def _feature(name: str, column: Any) -> Feature | LeftOut:
     if n_distinct > min(_MOST_CATEGORIES, len(column) // 2):
         return LeftOut(name, _words_or_numbers(column, n_distinct))
     if n_distinct > _MANY_CATEGORIES and (odd := _odd_numbers(column)) is not None:
-        warn_user(f"Column {name!r} is taken as {n_distinct} categories. {odd}.")
+        text = "Column {name!r} is taken as {n} categories. {odd}."
+        warn_user(Message("many-categories", text, name=name, n=n_distinct, odd=odd))
     return _categories(name, column)
 
 
@@ -226,8 +228,12 @@ def _values(table: Table, feature: Feature) -> AnyArray:
     infinite = np.isinf(values)
     if infinite.any():
         warn_user(
-            f"Column {feature.name!r} has {int(infinite.sum())} infinite cells, which are taken as "
-            "missing."
+            Message(
+                "infinite-cells",
+                "Column {name!r} has {n} infinite cells, which are taken as missing.",
+                name=feature.name,
+                n=int(infinite.sum()),
+            )
         )
         values[infinite] = np.nan
     _refuse_huge(table, feature, values)
@@ -273,8 +279,14 @@ def _read_numbers(column: Any, name: str, decimal: str) -> Any:
         raise pa.ArrowInvalid(f"none is a number, the first is {odd[0]!r}")
     if odd:
         warn_user(
-            f"Column {name!r} has {len(odd)} cells that are no numbers, the first {odd[0]!r}. They "
-            "are taken as missing."
+            Message(
+                "cells-no-numbers",
+                "Column {name!r} has {n} cells that are no numbers, the first {first!r}. They are "
+                "taken as missing.",
+                name=name,
+                n=len(odd),
+                first=odd[0],
+            )
         )
     return pa.chunked_array([pa.array(numbers, pa.float64())])
 
@@ -288,8 +300,14 @@ def _codes(texts: Any, feature: Feature) -> FloatArray:
     new = compute.filter(texts, compute.and_(compute.is_null(codes), compute.is_valid(texts)))
     if len(new):
         warn_user(
-            f"Column {feature.name!r} has {len(new)} cells of categories that were never seen, the "
-            f"first {new[0].as_py()!r}. They are taken as missing."
+            Message(
+                "new-categories",
+                "Column {name!r} has {n} cells of categories that were never seen, the first "
+                "{first!r}. They are taken as missing.",
+                name=feature.name,
+                n=len(new),
+                first=new[0].as_py(),
+            )
         )
     return np.asarray(codes.cast(pa.float64()).to_numpy(), dtype=np.float64)
 
@@ -317,8 +335,13 @@ def warn_of_leaks(
         told = _majority(places, codes).sum() / len(codes)
         if told >= allowed:
             warn_user(
-                f"Column {feature.name!r} alone tells the label of {told:.1%} of the labelled "
-                "rows. If it is made from the label, leave it out with --exclude."
+                Message(
+                    "leak",
+                    "Column {name!r} alone tells the label of {share:.1%} of the labelled rows. If "
+                    "it is made from the label, leave it out with --exclude.",
+                    name=feature.name,
+                    share=told,
+                )
             )
 
 

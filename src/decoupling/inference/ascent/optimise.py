@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
-from decoupling._text import CONVERGENCE
+from decoupling._text import CONVERGENCE, Message
 from decoupling._typing import FloatArray
 from decoupling._validation import frozen, warn_user
 from decoupling.diagnostics.reasons import convergence
@@ -179,9 +179,17 @@ class Monitor:
         if self.stopped_because == "max_iter":
             rise = self.history[-1].elbo - self.history[-2].elbo if len(self.history) > 1 else 0.0
             warn_user(
-                f"Stopped at max_iter={self.max_iter} before converging: the last iteration still "
-                f"raised the bound by {rise:.3g} (tolerance {self.tolerance:.3g}). "
-                f"Raise max_iter, or tol if this is close enough {CONVERGENCE}.",
+                Message(
+                    "not-converged",
+                    "Stopped {at max_iter=|after }{n_iter}{ before converging|"
+                    " iterations, not converged}: the last iteration still raised the bound by "
+                    "{rise:.3g} (tolerance {tolerance:.3g}){. Raise max_iter, or tol if this is "
+                    "close enough|} {guide}.",
+                    n_iter=self.max_iter,
+                    rise=rise,
+                    tolerance=self.tolerance,
+                    guide=CONVERGENCE,
+                ),
                 ConvergenceWarning,
             )
         names = ("elbo", "likelihood", "prior", "entropy", "constant")
