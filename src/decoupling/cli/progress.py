@@ -22,30 +22,38 @@ def bar(**options: Any) -> Progress:
 
 
 class _Bar(logging.Handler):
-    """Moves on with each fit, and shows the name of each step."""
+    """Moves on with each fit and shows the name of each step.
 
-    def __init__(self, progress: Progress, total: int) -> None:
+    Steps of the fit say how many classifiers are left at most. The bar is as long as what is done
+    and what is left, so that rounds which end early shorten it and the end is at 100%.
+    """
+
+    def __init__(self, progress: Progress) -> None:
         super().__init__(logging.DEBUG)
         self.progress = progress
-        self.bar = progress.add_task("reading", total=total)
+        self.bar = progress.add_task("reading", total=None)
+        self.done = 0
 
     def emit(self, record: logging.LogRecord) -> None:
         if record.levelno == logging.DEBUG:
+            self.done += 1
             self.progress.advance(self.bar)
-        else:
-            self.progress.update(self.bar, description=record.getMessage())
+            return
+        left = getattr(record, "fits_left", None)
+        total = {} if left is None else {"total": self.done + left}
+        self.progress.update(self.bar, description=record.getMessage(), **total)
 
 
 @contextmanager
-def fits_shown(total: int) -> Iterator[None]:
-    """Show how many classifiers of ``total`` are fitted, where somebody watches."""
+def fits_shown() -> Iterator[None]:
+    """Show how many classifiers are fitted of how many, where somebody watches."""
     if not errors.is_terminal:
         yield
         return
     log = logging.getLogger("decoupling")
     level, propagate = log.level, log.propagate
     with bar(console=errors, transient=True) as progress:
-        handler = _Bar(progress, total)
+        handler = _Bar(progress)
         log.addHandler(handler)
         log.setLevel(logging.DEBUG)
         log.propagate = False

@@ -273,7 +273,7 @@ def solve_shown(problem: Any, settings: Any, decided: Any, warned: list[Message]
     """What is found, with a bar for the fits; ``warned`` comes before its own warnings."""
     from decoupling.run.solving import solve
 
-    with fits_shown(0 if problem.label_names else settings.folds * (1 + settings.rounds)):
+    with fits_shown():
         solved = solve(problem, settings, decided)
     return replace(solved, warnings=[*warned, *solved.warnings])
 
