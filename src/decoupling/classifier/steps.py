@@ -56,8 +56,8 @@ from decoupling.transitions.estimate import estimated_prior, never_impossible
 from decoupling.transitions.prior import TransitionPrior
 
 # Tolerance of the inference, as the rise of the bound per observation. Class probabilities are then
-# within 0.01 of where they would end, in the mean over the rows: p(label | x) is off by far more.
-# A tenth of it takes ten times the iterations.
+# within 0.01 of where they would end, in the mean over the rows, at a tenth of the iterations:
+# p(label | x) is off by far more.
 _TOLERANCE: Final = 3e-4
 
 

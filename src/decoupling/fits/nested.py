@@ -1,9 +1,9 @@
 """Folds within folds: each fold's own view of the rows that it may see.
 
-A classifier that a row is held out from should not hear of its label in a roundabout way, and it
-does if others, which have seen that label, choose the rows that it is fitted on. So each fold
-chooses among its rows by predictions that are held out within them. Of the labels of the rows that
-it predicts it hears no more than what all rows share: T, and the calibration.
+The label of a held-out row must not reach the classifier of its fold by a detour. It would, if
+classifiers that have seen this label chose the rows that the fold is fitted on. So each fold
+chooses among its own rows by predictions that are out of fold within them. The labels of the rows
+that it predicts enter only what all rows share: T, and the calibration.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class NestedFold:
     Attributes
     ----------
     outer : Fold
-        Rows that may be seen, and rows that are held out from all that is done with them.
+        Rows that the fold may see, and rows that are held out from all that it does.
     inner : tuple of Fold
         They predict each of the rows that may be seen once.
     """
@@ -36,9 +36,9 @@ class NestedFold:
 def nest(folds: Sequence[Fold], codes: IntArray) -> list[NestedFold]:
     """Each fold with the other ones within its rows.
 
-    Two folds leave a single one to each other, which is then halved, label by label; so are the
-    rows of a fold if another one has nothing within them to be fitted on. A row that a fold has
-    twice counts once.
+    With two folds each has a single other one within its rows, which is then halved, label by
+    label. The rows of a fold are also halved if another fold has no rows to fit within them. A row
+    that a fold has twice counts once.
     """
     once = [Fold(np.unique(fold.fit), fold.predict) for fold in folds]
     return [NestedFold(outer, _inner_folds(outer, once, codes)) for outer in once]
@@ -56,9 +56,9 @@ def _inner_folds(outer: Fold, folds: Sequence[Fold], codes: IntArray) -> tuple[F
 
 
 def shared_fits(nested: Sequence[NestedFold]) -> list[Fold]:
-    """The inner folds, those that are fitted on the same rows as one, which predicts for all.
+    """The inner folds, each set of rows to fit once: folds with equal rows share a classifier.
 
-    Of five folds the classifier that has seen neither of two serves either.
+    Of five folds, the classifier that has seen neither of two serves both.
     """
     together: dict[bytes, Fold] = {}
     for fold in (fold for view in nested for fold in view.inner):

@@ -1,9 +1,9 @@
-"""A rare label, learnt from bags: all its carriers, and as many unlabelled rows, drawn each time.
+"""A rare label, learnt from balanced bags: all its carriers, and as many random unlabelled rows.
 
-Where a single class is labelled, and few of its members are, nearly all rows are unlabelled, some
-members too, and a classifier of all rows learns little more than that labels are rare. The mean
-over bags is that of Mordelet and Vert (2014), here of each fold, and corrected for the rows that
-were left out, so that it is p(label | x) of all rows again.
+Where a single class is labelled, and only few of its members, nearly all rows are unlabelled. A
+classifier of all rows then learns little more than that labels are rare. The mean over bags is due
+to Mordelet and Vert (2014). Here each fold has its bags, and the mean is corrected for the rows
+that were left out, so that it is p(label | x) of all rows again.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ BAGS: Final = 10
 
 @dataclass(frozen=True, eq=False)
 class BalancedBags:
-    """Classifiers of bags that answer as one of all rows would.
+    """Classifiers of bags, corrected to answer as a classifier of all rows would.
 
     Attributes
     ----------
     ensemble : Ensemble
-        Over unlabelled, 0, and labelled, 1, of which the bags had as many.
+        Over unlabelled, 0, and labelled, 1; a bag has as many of one as of the other.
     thinning : float
         How many unlabelled rows each one in a bag stands for.
     """
@@ -49,7 +49,7 @@ class BalancedBags:
 
         .. math:: p(labelled | x) = \frac{q}{q + r (1 - q)}
 
-        where the bags find q, and each of their unlabelled rows stands for r.
+        where q is the mean over the bags, and r the ``thinning``.
         """
         proba = self.ensemble.predict_proba(X) * (self.thinning, 1.0)
         return np.asarray(proba / proba.sum(axis=1, keepdims=True))

@@ -10,7 +10,8 @@ import numpy as np
 from decoupling._typing import FloatArray, IntArray
 from decoupling.likelihood.temperature import best_temperature, log_proba, tempered
 
-# The isotonic map is flat at its ends, where it would promise certainty.
+# Distance of p(labelled | x) from 0 and 1, at least. The isotonic map is flat at its ends, where it
+# would promise certainty. At twice this distance the largest odds are half as large.
 _LEAST_LABELLED: Final = 1e-4
 
 
@@ -23,7 +24,7 @@ class Calibration:
     labelled : IsotonicRegression or None
         Map of p(labelled | x); None leaves it as it is.
     temperature : float
-        Of p(label | labelled, x): 1 leaves it, more softens it.
+        Temperature of p(label | labelled, x): 1 leaves it as it is, more softens it.
     has_unlabelled : bool
         Whether column 0 is unlabelled.
     """

@@ -35,8 +35,8 @@ from decoupling.label_model.forms import (
 )
 from decoupling.likelihood.temperature import LEAST
 
-# A single label is learnt from bags if a smaller share of the rows has it. At twice this share bags
-# are as large as the rows themselves.
+# A single label is learnt from bags if a smaller share of the rows has it. At this share a bag has
+# two fifths of the rows.
 _RARE: Final = 0.2
 # Share of the labels. A classifier that agrees with more of them in sample knows them by heart.
 _BY_HEART: Final = 0.99

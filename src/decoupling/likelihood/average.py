@@ -1,9 +1,9 @@
 r"""An average over the answers that held-out labels leave open.
 
-What the rounds of retraining say, p(s|x) with T undone, and p(s|x) as it is: each may be nearest to
-the truth, and held-out labels, of which many are wrong, tell only so far which of them is, and how
-sure it may be. So nothing is chosen. Mixtures in quarters, with all temperatures, each count by how
-probable those labels make them:
+Several p(y|x) may be nearest to the truth: that of the rounds of retraining, p(s|x) with T undone,
+p(s|x) as it is. Held-out labels, many of them wrong, say only in part which one it is, and how sure
+it may be. So none is chosen. Mixtures in quarters, at all temperatures, are averaged with weights
+that say how probable those labels make each of them:
 
 .. math::
 
@@ -32,13 +32,14 @@ from decoupling.likelihood.temperature import (
     log_proba,
 )
 
-# Shares of what stands beside the first part, which has one half at least.
+# Shares of a part beside the first one. The first part has at least what the largest leaves.
 _SHARES: Final = (0.0, 0.25, 0.5)
-# The rounds may be a little too unsure, as means are, but not by more than this.
+# Lowest temperature. A mean over rounds may be too unsure, and then only a little.
 _COLDEST: Final = 0.7
-# Answers that count for less than this are left out, and mixtures that are less probable at best
-# than another by a factor of exp of that are not looked at closely.
+# Weight below which an answer is left out; twice as much would change probabilities by 0.0001.
 _NEGLIGIBLE: Final = 1e-4
+# Logarithm of a ratio of densities. A mixture whose density at best is below the largest by more
+# than this is left out before its temperatures are tried.
 _HOPELESS: Final = 20.0
 
 
@@ -49,9 +50,9 @@ class AveragedAnswer:
     Attributes
     ----------
     weights : array (K,)
-        Omega, a distribution.
+        How much each mixture counts, a distribution; called omega above.
     shares : array (K, P)
-        m, how much each part counts in a mixture; rows are distributions.
+        How much each part counts in a mixture, called m above; rows are distributions.
     temperatures : array (K,)
         t, more than 1 softens.
     offsets : array (K, C)
@@ -65,7 +66,7 @@ class AveragedAnswer:
 
     @classmethod
     def single(cls, shares: Sequence[float], temperature: float, offsets: FloatArray) -> Self:
-        """Of one mixture alone."""
+        """Answer that is one mixture alone."""
         return cls(
             np.ones(1), np.array([shares], dtype=float), np.array([temperature]), offsets[None]
         )
@@ -76,7 +77,7 @@ class AveragedAnswer:
         return int(self.shares.shape[1])
 
     def apply(self, parts: Sequence[FloatArray]) -> FloatArray:
-        """p(y|x), (N, C), of that of each part."""
+        """p(y|x), (N, C), from the p(y|x) of each part."""
         if len(parts) != self.n_parts:
             raise ValueError(f"{len(parts)} parts were given, and {self.n_parts} are needed.")
         out = np.zeros_like(parts[0])
@@ -91,10 +92,10 @@ class AveragedAnswer:
 def average_answers(
     parts: Sequence[FloatArray], emits: FloatArray, weight: FloatArray, *, resize: bool = True
 ) -> AveragedAnswer:
-    """Mixtures of several p(y|x) and how sure each may be, by what was seen of held-out rows.
+    """Weigh mixtures of several p(y|x), and how sure each may be, by what was seen of its rows.
 
-    Of each mixture the offsets are those of `best_calibration`, and the temperature has the
-    posterior of `likely_temperatures`.
+    The offsets of a mixture are those of `best_calibration`. Its temperatures have the posterior of
+    `likely_temperatures`.
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ def average_answers(
 
     Examples
     --------
-    Labels are even where this is certain of a class, and say so plainly if they are many:
+    This is certain of a class where half of the labels are of the other. Many labels outweigh it:
 
     >>> certain, emits = np.array([[0.99, 0.01], [0.99, 0.01]]), np.eye(2)
     >>> few, many = (average_answers([certain], emits, np.full(2, n)) for n in (1.0, 100.0))
@@ -126,7 +127,7 @@ def average_answers(
     for mixture in found:
         if mixture.peak < best - _HOPELESS:
             continue
-        # Computed once more, since all of them at once may be more than fits into memory.
+        # Computed once more, since all mixtures at once may not fit into memory.
         moved = log_proba(_mixture(parts, mixture.shares)) + mixture.offsets
         temperatures, log_mass = likely_temperatures(moved, emits, weight, _COLDEST)
         answers.extend((mixture.shares, t, mixture.offsets) for t in temperatures)
@@ -157,7 +158,7 @@ def _calibrated(
     logs = log_proba(_mixture(parts, shares))
     offsets = best_calibration(logs, emits, weight)[1] if resize else np.zeros(logs.shape[1])
     moved = logs + offsets
-    # That of `best_calibration` is never less than 1.
+    # The temperature of `best_calibration` is never below 1; this one may be.
     temperature = best_temperature(moved, emits, weight, _COLDEST)
     peak = log_density(np.log(temperature), moved, np.maximum(emits, LEAST), weight)
     return _Mixture(shares, offsets, peak - _penalty(offsets))

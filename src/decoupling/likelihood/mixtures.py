@@ -8,28 +8,27 @@ import numpy as np
 
 from decoupling._typing import FloatArray
 
-# The shares of the classes are then met to a hundredth.
+# Scalings of the classes, one after the other. The mean is then within 0.01 of the shares.
 _SCALINGS: Final = 10
-
-# Shares of a mixture that matter are then found. Where the parts are alike it would take more, and
-# shares that have moved less from equal ones do no harm.
+# Steps of EM. Shares of parts that differ have then converged. Where the parts are alike it would
+# take more steps, and shares that stay closer to equal ones do no harm.
 _MIXINGS: Final = 50
 
 
 def mixture_shares(likelihood: FloatArray, weight: FloatArray) -> FloatArray:
-    r"""Shares of a mixture with which rows are likely, one row besides for each part, (K,).
+    r"""Shares of a mixture that make rows likely, with one more row for each part, (K,).
 
-    Fifty steps of expectation maximisation, from equal shares towards
+    Fifty EM steps from equal shares towards
 
     .. math:: \max_w \sum_i n_i \ln \sum_k w_k\, p_k(i) + \sum_k \ln w_k
 
-    which they reach where the parts differ. Where these are nearly alike the shares stay nearer to
-    equal ones, and it matters little. Of few rows it makes no certainty that a part is of no use.
+    which they reach where the parts differ. Where the parts are nearly alike the shares stay closer
+    to equal ones, which matters little. A few rows cannot make a share 0.
 
     Parameters
     ----------
     likelihood : array (K, N)
-        Of each row by each part.
+        Likelihood of each row by each part.
     weight : array (N,)
         How often each row counts.
 
@@ -48,9 +47,9 @@ def mixture_shares(likelihood: FloatArray, weight: FloatArray) -> FloatArray:
 
 
 def with_shares(proba: FloatArray, weight: FloatArray, shares: FloatArray) -> FloatArray:
-    """p(y|x) scaled class by class until its mean over the rows is ``shares``, nearly, (N, C).
+    """p(y|x) scaled class by class until its mean over the rows is nearly ``shares``, (N, C).
 
-    Left alone, a classifier that trains itself finds more and more of the class that it finds most.
+    Otherwise a classifier that trains itself finds its largest class more and more often.
     """
     scale = np.ones_like(shares)
     for _ in range(_SCALINGS):

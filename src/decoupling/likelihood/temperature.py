@@ -1,4 +1,4 @@
-"""How sure probabilities may be: one temperature, by what was seen."""
+"""How sure probabilities may be: one temperature, by what was seen of the rows."""
 
 from __future__ import annotations
 
@@ -10,21 +10,26 @@ from scipy.special import softmax
 
 from decoupling._typing import FloatArray
 
-# A label that was seen is never impossible: probabilities of labels stay above this.
+# Smallest probability of a label or a class, so that its logarithm is finite: a label that was seen
+# cannot have been impossible. At twice this the logarithm of such a row is larger by 0.7.
 LEAST: Final = 1e-9
-# The logarithm of a temperature is believed to be 0, give or take so much: a handful of labels may
-# well be all right, or all wrong, and would call for any.
+# Prior standard deviation of the logarithm of a temperature, around 0. A handful of labels may all
+# agree by chance; without a prior they would ask for any temperature.
 TEMPERATURE_SPREAD: Final = 0.5
+# Highest temperature. It turns 0.999 into 0.59.
 HOTTEST: Final = 20.0
-# Temperatures whose density is less than the largest by a factor of exp of this do not matter, the
-# others are covered by so many points, found by so many looks at what the last one left.
+# Logarithm of a ratio of densities. Temperatures whose density is below the largest by more than
+# this, a factor of 8,000, count for nothing.
 _DEPTH: Final = 9.0
+# Points of the grid over the temperatures that count.
 _POINTS: Final = 17
+# Times that the grid is laid anew over the points that count, at most. Each time it becomes at
+# most half as long.
 _LOOKS: Final = 8
 
 
 def log_proba(proba: FloatArray) -> FloatArray:
-    """Logarithms, of which none is infinite."""
+    """Logarithms of probabilities, none of them infinite."""
     return np.asarray(np.log(np.maximum(proba, LEAST)))
 
 
@@ -65,7 +70,7 @@ def best_temperature(
         return -log_density(log_temperature, logs, emits, weight)
 
     def slope(log_temperature: float) -> float:
-        """Its derivative."""
+        """Derivative of the loss."""
         cold = np.exp(-log_temperature)
         q = softmax(logs * cold, axis=1)
         after = q * emits
@@ -73,7 +78,8 @@ def best_temperature(
         pull = ((after - q) * logs).sum(axis=1)
         return log_temperature / TEMPERATURE_SPREAD**2 + float(cold * (weight @ pull))
 
-    # A minimum is found to half the digits only, and then depends on the order of the rows.
+    # The bounded search finds a minimum to half the digits only, and those depend on the order of
+    # the rows. The root of the slope has all digits.
     rough = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-3}).x
     ends = max(rough - 0.01, low), min(rough + 0.01, high)
     if slope(ends[0]) >= 0:
@@ -86,12 +92,12 @@ def best_temperature(
 def likely_temperatures(
     logs: FloatArray, emits: FloatArray, weight: FloatArray, coldest: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Temperatures that matter, (K,), and the logarithms of how much they count, (K,).
+    """Temperatures that matter, (K,), and the logarithms of their weights, (K,).
 
-    The posterior density of ln t, whose maximum is that of `best_temperature`, on an even grid
-    between ``coldest`` and 20, or between those ends within them beyond which it is negligible; it
-    counts by the trapezoidal rule, so that the sum is the probability of all that was seen: nearly
-    exactly, but up to a tenth too much where the density is largest at one of its ends.
+    The weights are the posterior density of ln t, whose maximum is `best_temperature`, on an even
+    grid between ``coldest`` and 20, or between narrower ends outside which it is negligible. They
+    follow the trapezoidal rule, so that their sum is the probability of all that was seen. It is
+    nearly exact, but up to a tenth too large where the density is largest at one of its ends.
 
     Parameters
     ----------
@@ -100,7 +106,7 @@ def likely_temperatures(
 
     Examples
     --------
-    Of rows that are called nine in ten eight in ten are:
+    Rows are said to be of the first class with probability 0.9, and 0.8 of them are:
 
     >>> logs = np.log([[0.9, 0.1], [0.9, 0.1]])
     >>> t, log_mass = likely_temperatures(logs, np.eye(2), np.array([800.0, 200.0]), coldest=1.0)
@@ -114,7 +120,7 @@ def likely_temperatures(
         density = np.array([log_density(point, logs, emits, weight) for point in grid])
         seen = np.flatnonzero(density >= density.max() - _DEPTH)
         first, last = max(seen[0] - 1, 0), min(seen[-1] + 1, _POINTS - 1)
-        # What is left is half of it at least: the points are near enough.
+        # At least half of the grid is left: its points are close enough.
         if 2 * (last - first) >= _POINTS - 1:
             break
         low, high = grid[first], grid[last]
@@ -126,7 +132,7 @@ def likely_temperatures(
 def log_density(
     log_temperature: float, logs: FloatArray, emits: FloatArray, weight: FloatArray
 ) -> float:
-    """Of ln t given what was seen, up to a constant."""
+    """Log density of ln t given what was seen, up to a constant."""
     q = softmax(logs * np.exp(-log_temperature), axis=1)
     seen = np.log((q * emits).sum(axis=1))
     return float(weight @ seen) - 0.5 * (log_temperature / TEMPERATURE_SPREAD) ** 2

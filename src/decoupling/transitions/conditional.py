@@ -10,9 +10,9 @@ from decoupling._typing import AnyArray, FloatArray
 def label_conditional(
     class_proba: FloatArray, transitions: FloatArray, codes: AnyArray
 ) -> FloatArray:
-    """p(y|s,x), (N, C), proportional to Y_ic T_cs with the row's own label s."""
+    """p(y|s,x), (N, C), called W: proportional to Y_ic T_cs, where s is the label of the row."""
     emits = transitions[:, codes].T  # (N, C): p(given label | class)
     joint = class_proba * emits
-    # Where every class that can have the label is excluded, the label alone decides.
+    # Where p(y|x) excludes every class that can have the label, the label alone decides.
     joint = np.where(joint.any(axis=1, keepdims=True), joint, emits)
     return np.asarray(joint / joint.sum(axis=1, keepdims=True))

@@ -1,7 +1,7 @@
 """A first T from p(s|x) and the labels.
 
-No true class is needed: rows that carry a label, or of which the classifier is sure, stand in for
-the class of that label.
+No true class is needed. Rows that carry a label, or rows of which the classifier is sure, stand in
+for the members of a class.
 """
 
 from __future__ import annotations
@@ -16,16 +16,21 @@ from decoupling.transitions._rates import Rates, check_labelled, check_noise, un
 from decoupling.transitions.prior import TransitionPrior
 from decoupling.transitions.tasks import Task, project
 
-# A class gets its own label at least so many times as often as any other one.
+# How many times as often a class gets its own label as any other one, at least. A classifier that
+# has learnt nothing would otherwise let labels change places. At 2.4 two classes could not have more
+# than 29% of their labels wrong.
 _OWN_OVER_OTHER: Final = 1.2
-# Of the rows of a class so many are sure at most, the surest ones, and not fewer than these.
+# Share of the rows of a class that are counted, the surest ones: where classes overlap, the others
+# are often members of another class, whose labels would look like mistakes.
 _SUREST: Final = 0.5
+# Rows of a class that are counted at least, where half of them would be fewer.
 _ENOUGH: Final = 40.0
-# How far shares of rows may be off by chance counts so much against a bin: Hoeffding's bound, which
-# holds for both shares nine times in ten, would count in full.
+# Weight of chance in the choice of a bin. At 1 Hoeffding's bound would count in full, and the
+# largest bin would nearly always be taken.
 _CHANCE: Final = 0.2
+# Hoeffding's bound for a share of one row, which holds for two shares nine times in ten.
 _BOUND: Final = float(np.sqrt(np.log(40.0) / 2.0))
-# Relative error of a mean of scores, generously.
+# Relative error of a mean of scores by rounding, generously.
 _ROUNDING: Final = 1e-12
 
 
@@ -52,18 +57,18 @@ def best_bin_rate(score: FloatArray, labelled: BoolArray, weight: FloatArray) ->
 
     Of the rows with scores of at least :math:`z`, let :math:`a(z)` be the share among the labelled
     rows, and :math:`b(z)` that among the unlabelled ones. Members of the class are above
-    :math:`z` as often as labelled ones, so that at most :math:`b(z) / a(z)` of the unlabelled rows
-    are members; the bin where nobody else is says how many are,
+    :math:`z` as often as labelled rows, so that at most :math:`b(z) / a(z)` of the unlabelled rows
+    are members. A bin that holds no others says how many are,
 
     .. math:: \pi = b(z) / a(z), \qquad z = \arg\min_z
         \frac{1}{a(z)} \left[ b(z)
         + \gamma \sqrt{\tfrac{\ln 40}{2}} \left( n^{-1/2} + m^{-1/2} \right) \right]
 
-    with :math:`\gamma = 0.2` for chance, of :math:`n` labelled and :math:`m` unlabelled rows, one
-    row being counted besides in :math:`b`, and the rate is :math:`n / (n + \pi m)`. This is the
-    best bin estimate of Garg, Wu, Smola, Balakrishnan and Lipton (2021). The mean over the carriers
-    needs classes that do not overlap at all; this needs some rows of which the class is certain,
-    and is too high by chance if they are few.
+    with :math:`n` labelled and :math:`m` unlabelled rows, :math:`\gamma = 0.2` as the weight of
+    chance, and one row more in :math:`b`. The rate is :math:`n / (n + \pi m)`. This is the best bin
+    estimate of Garg, Wu, Smola, Balakrishnan and Lipton (2021). The mean over the carriers needs
+    classes that do not overlap at all. This estimate needs some rows whose class is certain, and is
+    too high by chance if they are few.
 
     Parameters
     ----------
@@ -86,7 +91,7 @@ def best_bin_rate(score: FloatArray, labelled: BoolArray, weight: FloatArray) ->
     n, m = _effective(weight[labelled]), _effective(weight[~labelled]) + 1.0
     points = np.unique(score[labelled & (weight > 0)])
     a = _weight_above(points, score[labelled], weight[labelled]) / carriers
-    # One more row than were seen, since a class without unlabelled members would be impossible.
+    # One row is added, since no unlabelled row above a score would mean that none is a member.
     above = _weight_above(points, score[~labelled], weight[~labelled]) / others
     b = (above * (m - 1.0) + 1.0) / m
     chance = _CHANCE * _BOUND * (n**-0.5 + m**-0.5)
@@ -96,16 +101,16 @@ def best_bin_rate(score: FloatArray, labelled: BoolArray, weight: FloatArray) ->
 
 
 def confident_rows(task: Task, raw: FloatArray, codes: IntArray, weight: FloatArray) -> IntArray:
-    """Class of which the classifier is sure for each row, (N,), or -1.
+    """Class of each row if the classifier is sure of it, else -1, (N,).
 
-    Sure means that p(own label | x) is at least its mean over the rows that carry that label; a row
-    that is over several of these thresholds goes to the label with the largest p. This is the
+    The classifier is sure if p(own label | x) is at least its mean over the rows that carry that
+    label. A row above several of these thresholds goes to the label with the largest p. This is the
     confident joint of Northcutt, Jiang and Chuang (2021). ``raw`` is p(s|x) before calibration,
-    whose isotonic map has plateaus.
+    since the isotonic map has plateaus.
 
-    Where classes overlap, many of these rows are of another class, and the labels of that class
-    look like mistakes. So if every class has a label of its own, only the surest half of the rows
-    that a class should have are taken, or forty if that is more.
+    Where classes overlap, many of these rows are members of another class, whose labels look like
+    mistakes. So if every class has a label of its own, only the surest half of the rows expected in
+    a class are taken, or forty if that is more.
     """
     with_own = np.flatnonzero(task.own >= 0)
     if len(with_own) == 0:
@@ -117,11 +122,11 @@ def confident_rows(task: Task, raw: FloatArray, codes: IntArray, weight: FloatAr
     )
     carried = np.bincount(codes, weight, minlength=raw.shape[1])[columns]
     if task.complete and carried.any():
-        members = carried * (weight.sum() / carried.sum())  # unlabelled ones among them
+        members = carried * (weight.sum() / carried.sum())  # unlabelled rows included
         most = np.maximum(_SUREST * members, _ENOUGH)
         surest = [_score_of(score[:, k], weight, amount) for k, amount in enumerate(most)]
         threshold = np.maximum(threshold, surest)
-    # The mean of equal scores may be above them by rounding, and nobody would be sure.
+    # By rounding the mean of equal scores may lie above them, and no row would be sure.
     score = np.where(score >= threshold * (1 - _ROUNDING), score, -np.inf)
     sure = np.isfinite(score).any(axis=1)
     return np.where(sure, with_own[score.argmax(axis=1)], -1)
@@ -143,10 +148,9 @@ def first_transitions(
 ) -> tuple[FloatArray, FloatArray]:
     """First T that obeys the task, (C, S), and how many rows stand behind each row of it, (C,).
 
-    Where labels are never wrong it is the mean over their carriers, elsewhere the confident counts:
-    wrongly labelled carriers would overstate the noise. No label that a class may get is
-    impossible, and the own label of a class is its likeliest: a classifier that has learnt nothing
-    would have labels stand for any class but their own.
+    Where labels are never wrong it is the mean over the carriers of each label. Elsewhere it is the
+    confident counts, since wrongly labelled carriers would overstate the noise. No label that a
+    class may get is impossible, and the own label of a class is its likeliest.
     """
     estimate = carried_transitions if task.clean else confident_transitions
     counts = estimate(task, proba if task.clean else raw, codes, weight)
@@ -155,11 +159,11 @@ def first_transitions(
 
 
 def never_impossible(task: Task, transitions: FloatArray, support: FloatArray) -> FloatArray:
-    """T in which a label that a class may get has a share of one sample beside its rows, (C, S).
+    """T in which every label that a class may get has a share, (C, S).
 
-    A zero would say that it is impossible. p(labelled | class) stays, unless it is 0 or 1 where it
-    need not be, and the own label of a class is its likeliest. ``support`` is how many rows stand
-    behind each row of T, (C,).
+    One more row per class is shared by its labels, since a zero would say that a label is
+    impossible. p(labelled | class) stays, unless it is 0 or 1 where it need not be. The own label
+    of a class is its likeliest. ``support`` is how many rows stand behind each row of T, (C,).
     """
     first = int(task.has_unlabelled)
     spread = np.zeros_like(transitions)
@@ -176,8 +180,8 @@ def never_impossible(task: Task, transitions: FloatArray, support: FloatArray) -
 def _own_likeliest(task: Task, transitions: FloatArray) -> FloatArray:
     r"""T in which a class gets its own label 1.2 times as often as any other, or more, (C, S).
 
-    Where it would not, p(s | c, labelled) is mixed with certainty,
-    :math:`(1 - a) p(s | c, labelled) + a [s = own(c)]`, as little as will do.
+    Where it does not, p(s | c, labelled) is mixed with certainty of the own label,
+    :math:`(1 - a) p(s | c, labelled) + a [s = own(c)]`, with the smallest a that suffices.
     """
     first = int(task.has_unlabelled)
     out = transitions.copy()
@@ -207,11 +211,11 @@ def estimated_prior(
     noise: Rates | None,
     by_best_bin: bool = False,
 ) -> tuple[TransitionPrior, FloatArray]:
-    """First T with the rates that are known in it, as strong as the rows of a class.
+    """Prior around the first T, with known rates in it; and the rows behind each row of T, (C,).
 
-    Also how many rows stand behind each row of it, (C,). With ``by_best_bin`` the rate of a single
-    label is the geometric mean of that of its carriers, which is too low where classes overlap, and
-    of that of its best bin, which is too high by chance where labels are few.
+    Its strength is the mean number of rows of a class. With ``by_best_bin`` the rate of a single
+    label is the geometric mean of two estimates: that of its carriers, which is too low where
+    classes overlap, and that of its best bin, which is too high by chance where labels are few.
     """
     mean, support = first_transitions(task, proba, raw, codes, weight)
     if by_best_bin and labelled is None:
@@ -219,7 +223,7 @@ def estimated_prior(
         labelled = float(np.sqrt(carried * best_bin_rate(raw[:, 1], codes == 1, weight)))
     if task.has_unlabelled and labelled is None and not support.any():
         share = float(weight[codes > 0].sum() / weight.sum())
-        # No label stands for a class, but how many rows have one is seen.
+        # No label stands for a class, but the share of labelled rows is seen.
         labelled = share if 0 < share < 1 else None
     mean = with_rates(task, mean, labelled, noise)
     strength = np.full(len(mean), weight.sum() / len(mean))
@@ -230,7 +234,7 @@ def estimated_prior(
 def with_rates(
     task: Task, transitions: FloatArray, labelled: Rates | None, noise: Rates | None
 ) -> FloatArray:
-    """T with the rates that are known in place of those estimated, (C, S).
+    """T with known rates in place of estimated ones, (C, S).
 
     ``labelled`` is p(labelled | class), ``noise`` p(wrong | class, labelled), each a number, one
     per class or a mapping over the classes that can be labelled; or ``noise`` is the whole of
@@ -268,26 +272,26 @@ def with_rates(
 
 
 def _effective(weight: FloatArray) -> float:
-    """How many rows of equal weight would tell as much, by Kish."""
+    """Effective number of rows by Kish: how many rows of equal weight would tell as much."""
     share = weight / weight.max()
     return float(share.sum() ** 2 / (share**2).sum())
 
 
 def _weight_above(points: FloatArray, score: FloatArray, weight: FloatArray) -> FloatArray:
-    """Weight of the rows with at least such scores, for each of some points."""
+    """Weight of the rows whose score is at least each of some points, (K,)."""
     order = np.argsort(score)
     before = np.concatenate([[0.0], np.cumsum(weight[order])])
     return np.asarray(before[-1] - before[np.searchsorted(score[order], points)])
 
 
 def _score_of(score: FloatArray, weight: FloatArray, amount: float) -> float:
-    """Score that rows of this weight have at least: the largest ones, and all that are equal."""
+    """Smallest score among the rows with the largest scores, of this weight in all."""
     order = np.argsort(-score)
     enough = np.searchsorted(np.cumsum(weight[order]), amount * (1.0 - _ROUNDING))
     return float(score[order[min(int(enough), len(order) - 1)]])
 
 
 def _mean(values: FloatArray, weight: FloatArray) -> float:
-    """Weighted mean; infinity if there is nothing."""
+    """Weighted mean; infinity if all weights are 0."""
     total = float(weight.sum())
     return float(values @ weight) / total if total > 0 else np.inf

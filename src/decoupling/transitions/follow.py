@@ -1,4 +1,4 @@
-"""T that follows p(y|x)."""
+"""T that follows p(y|x): a few EM steps."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from decoupling._typing import FloatArray, IntArray
 from decoupling.transitions.conditional import label_conditional
 from decoupling.transitions.tasks import Task, project
 
+# EM steps. T need not converge: p(y|x) moves as well before the next call.
 _STEPS: Final = 5
-
-# A label that a class may get is never impossible: so many rows have it.
+# Rows of a class that have a label at least, if the class may get it. At 0 EM could never find it.
 _POSSIBLE: Final = 1e-3
 
 
@@ -23,13 +23,13 @@ def updated_transitions(
     codes: IntArray,
     weight: FloatArray,
 ) -> FloatArray:
-    r"""T with which the labels are more likely given p(y|x): a few steps of EM, (C, S).
+    r"""T that makes the labels more likely given p(y|x), by a few EM steps, (C, S).
 
     .. math:: T_{cs} \leftarrow \sum_{i: s_i = s} w_i\, p(y_i = c | s_i, x_i)
 
-    as the task has it, among the labels that a class gets; p(unlabelled | class) stays. It cannot
-    be told from p(y|x): a class that has lost its unlabelled rows would seem to be labelled more
-    often, and lose more.
+    within the pattern of the task, among the labels that a class gets. p(unlabelled | class) stays:
+    p(y|x) cannot tell it. A class that has lost its unlabelled rows would seem to be labelled more
+    often, and would lose more.
     """
     first = int(task.has_unlabelled)
     transitions = project(task, transitions)
