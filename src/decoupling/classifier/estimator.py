@@ -21,9 +21,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from decoupling._typing import AnyArray, FloatArray
 from decoupling._validation import all_or_nothing, check_count, warn_user
 from decoupling.classifier import steps
-from decoupling.classifier.fit_input import FitInput, check_chunks, expected_shares
+from decoupling.classifier.fit_input import FitInput, check_chunks, expected_shares, read_input
 from decoupling.classifier.issues import LabelIssues, rank_issues
 from decoupling.classifier.notebook import ShowsTransitions
+from decoupling.classifier.planning import plan_of
 from decoupling.diagnostics.warnings import collapsed, unbalanced
 from decoupling.fits.ensembles import Training
 from decoupling.fits.estimators import (
@@ -34,13 +35,11 @@ from decoupling.fits.estimators import (
     needing_proba,
     tagged_like,
 )
-from decoupling.fits.plan import IN_ROUNDS, LABEL_MODEL, ON_RIGHT_LABELS, FitPlan
+from decoupling.fits.plan import IN_ROUNDS, LABEL_MODEL, NOT_AGAIN, ON_RIGHT_LABELS, FitPlan
 from decoupling.inference.math.draws import as_generator, draw_categories
 from decoupling.labels.observed import encode_labels, read_labels
 from decoupling.retraining.answer import Retrained, parts_beside
-from decoupling.retraining.right_labels import learn_from_right_labels
 from decoupling.transitions.choice import class_array, given_labels, label_codes
-from decoupling.transitions.conditional import label_conditional
 from decoupling.transitions.prior import TransitionPrior
 from decoupling.transitions.tasks import Task
 
@@ -173,6 +172,7 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
     True
     """
 
+    # Over the limit: public options, which users name and scikit-learn wants in one signature.
     def __init__(
         self,
         estimator: Any = None,
@@ -243,45 +243,45 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         given = self._read(X, y, sample_weight, known_classes)
         training = self._training(fit_params, given)
         rng = check_random_state(self.random_state)
-        plan = steps.plan_of(self, given, rng)
-        self._tell("p(label | x)", plan.total)
+        plan = plan_of(self, given, rng)
+        self._tell(LABEL_MODEL, plan.total)
+        # S: p(s|x) of every row, by classifiers that have not seen its label.
         with needing_proba(training.estimator), naming_gaps(given.rows.X):
             label_model = steps.label_model_of(self, training, given, plan, rng)
         self._tell("p(class | x) and p(label | class)", plan.total - plan.of(LABEL_MODEL))
+        # q(Y) q(T), from S and what is known of T.
         known = steps.known_transitions(self, given, label_model)
         posterior = steps.infer_classes(self, given, label_model.proba, known)
+        # p(y|x) once more, from p(y|s,x) of the rows that can be trusted.
         retrained: Retrained | None = None
+        if plan.retraining != NOT_AGAIN:
+            self._tell(f"{self.rounds} rounds of retraining at most")
         if plan.retraining == ON_RIGHT_LABELS:
-            self._tell(f"{self.rounds} rounds of retraining at most")
-            retrained = learn_from_right_labels(
-                training, given.rows, plan.folds, given.task, self.rounds
-            )
+            retrained = steps.right_labels_of(self, training, given, plan)
         if plan.retraining == IN_ROUNDS:
-            self._tell(f"{self.rounds} rounds of retraining at most")
             rounds = steps.rounds_of(self, training, given, plan, label_model, posterior)
-            if rounds is not None and steps.learns_transitions(self) and not given.task.clean:
+            if rounds is not None and steps.follows_rounds(self, given):
                 self._tell("p(label | class), once more", 0)
                 known = steps.followed_transitions(given, known, rounds)
-                with steps.without_identifiability_warnings():
-                    posterior = steps.infer_classes(self, given, label_model.proba, known)
+                posterior = steps.infer_again(self, given, label_model.proba, known)
             if rounds is not None:
                 retrained = steps.rounds_answer(self, given, label_model, posterior, rounds)
+        # W: p(y|s,x).
         class_proba = (retrained or posterior).class_proba
-        conditional = label_conditional(class_proba, posterior.transitions, given.rows.codes)
-        conditional = steps.certain_where_known(conditional, given.rows.known_class)
-        classes = class_array(given.task, given.observed.values)
+        conditional = steps.label_conditional_of(given.rows, class_proba, posterior.transitions)
+        self._tell("done", 0)
 
-        self.classes_, self.labels_, self.task_ = classes, given.task.labels, given.task
+        self.task_, self.labels_ = given.task, given.task.labels
+        self.classes_ = class_array(given.task, given.observed.values)
         self.observed_, self._labels_like = given.observed, given.labels_like
         self.label_model_, self.label_proba_ = label_model, label_model.proba
         self.prior_, self.posterior_, self.retrained_ = known.prior, posterior, retrained
         self.n_iter_, self.transitions_ = posterior.trace.n_iter, posterior.transitions
         self.class_proba_, self.label_conditional_proba_ = class_proba, conditional
-        self.transduction_ = classes[conditional.argmax(axis=1)]
-        self._tell("done", 0)
+        self.transduction_ = self.classes_[conditional.argmax(axis=1)]
         warn_user(collapsed(given.task, class_proba))
-        shares = expected_shares(self.class_prior, given.task)
-        warn_user(unbalanced(given.task, shares, conditional, given.rows.counts))
+        expected = expected_shares(self.class_prior, given.task)
+        warn_user(unbalanced(given.task, expected, conditional, given.rows.counts))
         return self
 
     def check(self, X: Any, y: Any, sample_weight: Any = None, known_classes: Any = None) -> Task:
@@ -329,7 +329,7 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         trial._training({}, None)
         # A RandomState must give `fit` the numbers that it would have given without a plan.
         rng = copy(check_random_state(self.random_state))
-        return steps.plan_of(self, given, rng)
+        return plan_of(self, given, rng)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """p(class | x) of new rows, (N, C)."""
@@ -509,7 +509,7 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         X = as_rows(X)
         check_chunks(X, self.cv)
         validate_data(self, X, skip_check_array=True)
-        return steps.read_input(self, X, y, sample_weight, known_classes)
+        return read_input(self, X, y, sample_weight, known_classes)
 
     def _training(self, fit_params: dict[str, Any], given: FitInput | None) -> Training:
         """The classifier and what its fits are given, routed as scikit-learn was told to."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.utils import check_consistent_length
@@ -15,16 +15,38 @@ from sklearn.utils.validation import check_is_fitted
 
 from decoupling._text import listed
 from decoupling._typing import BoolArray, FloatArray, IntArray
-from decoupling._validation import SUM_TOLERANCE, is_dask
+from decoupling._validation import SUM_TOLERANCE, check_count, check_evidence, is_dask
+from decoupling.fits.estimators import check_weights
+from decoupling.fits.folds import check_folds
 from decoupling.fits.rows import GivenRows
 from decoupling.inference.ascent.class_prior import ClassPrior
-from decoupling.labels.frames import Library
-from decoupling.labels.observed import ObservedLabels, encode_labels
+from decoupling.inference.infer import check_options
+from decoupling.labels.frames import Library, library_of
+from decoupling.labels.observed import ObservedLabels, encode_labels, read_labels
 from decoupling.transitions._rates import allows_noise, check_rates, is_auto
-from decoupling.transitions.choice import choose_task, encode
+from decoupling.transitions.choice import choose_task, encode, label_codes
 from decoupling.transitions.estimate import with_rates
 from decoupling.transitions.prior import TransitionPrior
 from decoupling.transitions.tasks import Task
+
+
+class Options(Protocol):
+    """Options of the estimator; see `DecouplingClassifier`."""
+
+    estimator: Any
+    task: str | TransitionPrior
+    negative: Any
+    noise: Any
+    labelled: Any
+    class_prior: Any
+    evidence: Any
+    expected_log: str
+    order: int
+    learn_transitions: bool
+    cv: Any
+    calibrate: bool
+    rounds: int
+    unlabelled: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +76,49 @@ class FitInput:
         """Rows that have a label and any weight, (N,)."""
         first = int(self.task.has_unlabelled)
         return np.asarray((self.rows.codes >= first) & (self.rows.counts > 0))
+
+
+def read_input(
+    options: Options, X: Any, y: Any, sample_weight: Any, known_classes: Any
+) -> FitInput:
+    """Read labels, weights and known classes, and refuse what cannot be fitted."""
+    observed = read_labels(y, unlabelled=options.unlabelled)
+    task = task_of(
+        options.task,
+        observed,
+        negative=options.negative,
+        noise=options.noise,
+        labelled=options.labelled,
+        unlabelled=options.unlabelled,
+    )
+    codes = label_codes(task, observed)
+    check_consistent_length(X, codes)
+    weight = check_weights(sample_weight, X)
+    known = known_rows(task, codes, known_classes)
+    rows = GivenRows(X, possible_codes(task, codes, known), weight, known)
+    given = FitInput(rows, task, observed, library_of(y))
+    _check_options(options, given)
+    if is_prefit(options.cv):
+        prefit_columns(options.estimator, task, observed, options.unlabelled)
+    elif options.cv is not None:
+        check_folds(options.cv, len(codes))
+    return given
+
+
+def _check_options(options: Options, given: FitInput) -> None:
+    """Refuse options that cannot work."""
+    check_count("rounds", options.rounds, least=0)
+    check_options(options.expected_log, options.order)
+    if not isinstance(options.evidence, str):
+        check_evidence("evidence", options.evidence)
+    expected_shares(options.class_prior, given.task)
+    if isinstance(options.class_prior, ClassPrior):
+        options.class_prior.start(given.task.classes)
+    if not given.rows.counts[given.observed.labelled].any():
+        raise ValueError("sample_weight is 0 for every labelled row: no label is left.")
+    check_every_label(
+        options.task, given.task, given.rows.codes, labelled=options.labelled, noise=options.noise
+    )
 
 
 def is_prefit(cv: Any) -> bool:

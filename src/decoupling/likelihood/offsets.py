@@ -17,8 +17,8 @@ from decoupling.likelihood.temperature import (
     best_temperature,
 )
 
-# Prior standard deviation of an offset, in units of ln p, around 0. One deviation changes the odds of
-# a class by a factor of 1.35; at twice this by 1.8.
+# Prior standard deviation of an offset, in units of ln p, around 0. One deviation changes the odds
+# of a class by a factor of 1.35; at twice this by 1.8.
 OFFSET_SPREAD: Final = 0.3
 # Slope per unit of weight at which the search for the minimum ends.
 _FLAT: Final = 1e-6

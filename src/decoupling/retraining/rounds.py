@@ -24,7 +24,7 @@ from decoupling.likelihood.average import average_answers
 from decoupling.likelihood.temperature import log_proba
 from decoupling.retraining.answer import Retrained
 from decoupling.retraining.lessons import Lesson, fit_each, lesson_of
-from decoupling.retraining.sizes import calibrate_classes, in_right_sizes
+from decoupling.retraining.sizes import calibrate_classes, in_right_sizes, sizes_of
 from decoupling.transitions.tasks import Task
 
 # Share of the labelled rows. There is a warning when fewer are kept.
@@ -125,10 +125,7 @@ def retrain(
         members = [lesson.for_classifier(training) for lesson in lessons]
         ensemble = _one_per_fold(training, given.X, members, outer)
         held_out = out_of_fold(ensemble, given.X, outer, len(given))
-        sizes = calibrate_classes(
-            task, held_out, transitions, given.codes, given.counts,
-            learn_transitions=learn_transitions, soften=False,
-        )  # fmt: skip
+        sizes = sizes_of(task, held_out, transitions, given, learn_transitions)
         transitions = sizes.transitions
         earlier, likely = likely, _log_likelihood(sizes.apply(held_out), transitions, given.codes)
         if counts:
@@ -145,9 +142,8 @@ def retrain(
             sums.add_within(within)
     _warn_if_few_kept(task, lessons, outer, given)
     if learn_transitions and not task.clean:
-        transitions = calibrate_classes(
-            task, sums.held_out, transitions, given.codes, given.counts
-        ).transitions
+        sizes = calibrate_classes(task, sums.held_out, transitions, given.codes, given.counts)
+        transitions = sizes.transitions
     return Rounds(sums.ensemble, sums.held_out, sums.everyone, transitions)
 
 

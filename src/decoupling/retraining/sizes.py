@@ -95,6 +95,20 @@ def calibrate_classes(
     return ClassCalibration(temperature, offsets, followed())
 
 
+def sizes_of(
+    task: Task,
+    class_proba: FloatArray,
+    transitions: FloatArray,
+    given: GivenRows,
+    learn_transitions: bool,
+) -> ClassCalibration:
+    """Offsets of p(y|x) by the labels of all rows, without a temperature; and T with them."""
+    return calibrate_classes(
+        task, class_proba, transitions, given.codes, given.counts,
+        learn_transitions=learn_transitions, soften=False,
+    )  # fmt: skip
+
+
 def in_right_sizes(
     task: Task, class_proba: FloatArray, transitions: FloatArray, given: GivenRows, rows: IntArray
 ) -> FloatArray:

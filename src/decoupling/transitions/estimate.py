@@ -17,8 +17,8 @@ from decoupling.transitions.prior import TransitionPrior
 from decoupling.transitions.tasks import Task, project
 
 # How many times as often a class gets its own label as any other one, at least. A classifier that
-# has learnt nothing would otherwise let labels change places. At 2.4 two classes could not have more
-# than 29% of their labels wrong.
+# has learnt nothing would otherwise let labels change places. At 2.4 two classes could not have
+# more than 29% of their labels wrong.
 _OWN_OVER_OTHER: Final = 1.2
 # Share of the rows of a class that are counted, the surest ones: where classes overlap, the others
 # are often members of another class, whose labels would look like mistakes.
