@@ -97,7 +97,7 @@ def test_a_sparse_matrix_that_points_elsewhere_is_refused():
     parts = unpacked(members[name])
     parts["indices.npy"] = array_bytes(np.array([0, 1, 10**8], dtype=np.int32))
     members[name] = packed(parts)
-    with pytest.raises(ValueError, match=r"damaged: .*indices"):
+    with pytest.raises(ValueError, match=r"damaged: .*ind(ices|ex)"):
         built([packed(members)], ())
 
 

@@ -95,6 +95,8 @@ def check_weights(sample_weight: Any, X: Any) -> FloatArray | None:
         return None
     refuse_masked("sample_weight", sample_weight)
     weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not weight.any():  # below scikit-learn 1.9 they pass
+        raise ValueError("Sample weights must contain at least one non-zero number.")
     return np.asarray(weight, dtype=np.float64)
 
 
