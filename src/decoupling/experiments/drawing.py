@@ -18,9 +18,11 @@ from decoupling.displays.drawing import RED as RED
 # Pixels per inch: letters of 7 points, the smallest, are ten pixels high. Twice as many make a file
 # three times as large.
 _DPI: Final = 100
-# Colours of a picture, at most what a palette holds. With half as many shades show as bands, and
-# files are an eighth smaller.
-_COLOURS: Final = 256
+# Colours of a picture; a palette holds 256. With half as many shades show as bands, and with twice as
+# many files are an eighth larger.
+_COLOURS: Final = 128
+# Turns of k-means that mend the colours that were cut at medians: without any, shades turn grey.
+_TURNS: Final = 2
 
 
 def new_figure(width: float, height: float, note: str) -> Any:
@@ -50,5 +52,5 @@ def in_few_colours(picture: Any) -> Any:
     from PIL import Image
 
     return picture.convert("RGB").quantize(
-        _COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE
+        _COLOURS, method=Image.Quantize.MEDIANCUT, kmeans=_TURNS, dither=Image.Dither.NONE
     )
