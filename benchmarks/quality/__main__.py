@@ -47,14 +47,17 @@ def evaluate(cell: store.Cell) -> dict[str, float] | None:
     return {**scores(problem, answer), "seconds": time.perf_counter() - start}
 
 
-def run(todo: list[store.Cell], path: Path, n_jobs: int, scored: Scored = evaluate) -> None:
-    """Evaluate cells and append what they score."""
+def run(todo: list[store.Cell], path: Path, n_jobs: int, scored: Scored = evaluate) -> int:
+    """Evaluate cells, append what they score, and return how many have scores."""
+    kept = 0
     results = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(scored)(c) for c in todo)
     for k, (cell, found) in enumerate(zip(todo, results, strict=True), start=1):
         if found is not None:
             store.append(path, cell, found)
+            kept += 1
         if k % 20 == 0 or k == len(todo):
             progress(f"{k} of {len(todo)}")
+    return kept
 
 
 def main() -> None:
@@ -125,12 +128,11 @@ def run_chosen(chosen: argparse.Namespace) -> None:
 def resume(
     wanted: Iterable[store.Cell], path: Path, n_jobs: int, scored: Scored = evaluate
 ) -> int:
-    """Run the cells that a file does not have yet, pack it, and return how many they were."""
+    """Run the cells that a file does not have yet, pack it, and return how many have scores."""
     done = store.load(path)
-    todo = [cell for cell in wanted if cell not in done]
-    run(todo, path, n_jobs, scored)
+    kept = run([cell for cell in wanted if cell not in done], path, n_jobs, scored)
     json_lines.pack(path)
-    return len(todo)
+    return kept
 
 
 def lost_cells(data: list[str]) -> list[store.Cell]:
