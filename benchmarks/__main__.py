@@ -48,7 +48,9 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--only", nargs="+", choices=NAMES, metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows, to try it out")
-    parser.add_argument("--write", action="store_true", help="put the tables into README.md and speed.md")
+    parser.add_argument(
+        "--write", action="store_true", help="put the tables into README.md and speed.md"
+    )
     arguments = parser.parse_args()
     if arguments.write and (arguments.only or arguments.quick):
         parser.error("--write is for the whole table at full size: without --only and --quick")

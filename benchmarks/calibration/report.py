@@ -65,8 +65,8 @@ def page(found: dict[Setting, Summary]) -> str:
     n_sets = f"{sets[0]}" if len(sets) == 1 else f"{sets[0]} to {sets[-1]}"
     parts = [
         "# How often intervals hold\n",
-        "Made by `make study`, which goes on where it stopped; `coverage.jsonl.xz` holds "
-        f"what it found. {n_sets} simulated data sets of each setting: T is drawn from the prior that the "
+        "Made by `make study`, which goes on where it stopped; `coverage.jsonl.xz` holds what it "
+        f"found. {n_sets} simulated data sets of each setting: T is drawn from the prior that the "
         "library is told (strength 20), kinds of rows have class distributions of their own, each "
         "row a class and a label, and p(label | x) is the share of labels of each kind. Evidence "
         "is *fixed* at the number of labels of a kind (25, 100, 400), or *automatic*, which is "

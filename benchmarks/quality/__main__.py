@@ -125,9 +125,7 @@ def run_chosen(chosen: argparse.Namespace) -> None:
         resume(wanted, store.NETWORK, chosen.jobs, scored)
 
 
-def resume(
-    wanted: Iterable[store.Cell], path: Path, n_jobs: int, scored: Scored = evaluate
-) -> int:
+def resume(wanted: Iterable[store.Cell], path: Path, n_jobs: int, scored: Scored = evaluate) -> int:
     """Run the cells that a file does not have yet, pack it, and return how many have scores."""
     done = store.load(path)
     kept = run([cell for cell in wanted if cell not in done], path, n_jobs, scored)

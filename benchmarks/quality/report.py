@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.quality import network, tables
+from benchmarks.quality.problems import DATA, GROUPS
 from benchmarks.quality.standing import (
     OURS,
     SIGN,
@@ -21,6 +22,8 @@ README = Path(__file__).parents[1] / "README.md"
 BEGIN, END = "<!-- quality: begin -->", "<!-- quality: end -->"
 NETWORK_BEGIN, NETWORK_END = "<!-- network: begin -->", "<!-- network: end -->"
 FOLDER = Path(__file__).with_name("tables")
+# Groups of data in which ours is the best or level in a smaller share of settings are named.
+FEW = 0.8
 
 
 def in_short(results: Results, measured: str) -> str:
@@ -48,15 +51,29 @@ def findings(results: Results) -> list[str]:
         shares[score] = np.mean([level(m, sign) for m in settings.values()])
         most = max(most, *(len(competing(m)) - 1 for m in settings.values()))
         n_settings = len(settings)
+    few = {score: below(results, score) for score in SIGN}
     n_draws = max(len(m[OURS]) for m in by_setting(results, "F1").values())
     return [
         f"- Of {n_settings} settings ours is the best, or within a standard error of the best of "
         f"up to {most} other methods picked in hindsight, in {shares['F1']:.0%} in macro-F1 and in "
         f"{shares['log-loss']:.0%} in log-loss. (A method exactly as good as a single rival would "
         f"be in {1 - chance_behind(n_draws):.0%}.)",
+        f"- In fewer than {FEW:.0%} of the settings of a group: in macro-F1 {few['F1']}; in "
+        f"log-loss {few['log-loss']}.",
         f"- Macro-F1 below that of naive training by more than a standard error: "
         f"{tables.said_of_collapses(results)}",
     ]
+
+
+def below(results: Results, score: str) -> str:
+    """Groups of data in which ours is seldom the best or level, and in how many settings."""
+    found = []
+    for group in GROUPS:
+        own = [m for s, m in by_setting(results, score).items() if DATA[s[0]].group == group]
+        share = np.mean([level(m, SIGN[score]) for m in own]) if own else 1.0
+        if share < FEW:
+            found.append(f"*{group}* ({share:.0%} of {len(own)})")
+    return ", ".join(found) or "none"
 
 
 def pages(

@@ -18,8 +18,8 @@ from decoupling.displays.drawing import RED as RED
 # Pixels per inch: letters of 7 points, the smallest, are ten pixels high. Twice as many make a file
 # three times as large.
 _DPI: Final = 100
-# Colours of a picture; a palette holds 256. With half as many shades show as bands, and with twice as
-# many files are an eighth larger.
+# Colours of a picture; a palette holds 256. With half as many shades show as bands, and with twice
+# as many files are an eighth larger.
 _COLOURS: Final = 128
 # Turns of k-means that mend the colours that were cut at medians: without any, shades turn grey.
 _TURNS: Final = 2

@@ -85,7 +85,7 @@ class Results:
     """Scores by configuration and run, one line of JSON for each.
 
     A line is on the disk before the next is begun. What a crash of the machine may leave of a last
-    line is cut off when the file is opened. Lines that were packed are read, too (see `json_lines`).
+    line is cut off when the file is opened. Lines that `json_lines.pack` has packed are read, too.
     """
 
     def __init__(self, path: Path) -> None:
