@@ -1,10 +1,13 @@
-"""Run the benchmarks and print what they measured beside what was aimed for."""
+"""Run the benchmarks and print what they measured beside what was aimed for.
+
+``--write`` puts what has a target into the README, and all of it into speed.md.
+"""
 
 import argparse
 import importlib
 from pathlib import Path
 
-from benchmarks.table import Measurement, environment, markdown, write_between
+from benchmarks.table import Measurement, environment, markdown, measured, write_between
 from benchmarks.timing import progress
 
 NAMES = (
@@ -18,6 +21,7 @@ NAMES = (
     "command_line",
 )
 README = Path(__file__).with_name("README.md")
+EVERYTHING = Path(__file__).with_name("speed.md")
 BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
 COMMAND = "python -m benchmarks --write"
 
@@ -33,8 +37,10 @@ def main() -> None:
     table = markdown(measurements)
     print(table)
     if arguments.write:
-        content = f"`{COMMAND}` with {environment()}:\n\n{table}"
-        write_between(README, BEGIN, END, content)
+        head = f"`{COMMAND}` {measured()}:"
+        targets = markdown([m for m in measurements if m.target is not None])
+        write_between(README, BEGIN, END, f"{head}\n\n{targets}")
+        write_between(EVERYTHING, BEGIN, END, f"{head}\n\n{table}")
 
 
 def parse() -> argparse.Namespace:
@@ -42,7 +48,9 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--only", nargs="+", choices=NAMES, metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows, to try it out")
-    parser.add_argument("--write", action="store_true", help="put the table into the README here")
+    parser.add_argument(
+        "--write", action="store_true", help="put the tables into README.md and speed.md"
+    )
     arguments = parser.parse_args()
     if arguments.write and (arguments.only or arguments.quick):
         parser.error("--write is for the whole table at full size: without --only and --quick")

@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks import recipe
-from benchmarks.table import environment, write_between
+from benchmarks.table import measured, write_between
 from decoupling import ClassPrior, DecouplingClassifier
 from decoupling.datasets import load_fashion_mnist
 from decoupling.datasets.fashion_mnist import CLASSES
@@ -123,7 +123,7 @@ def main() -> None:
     tables = [hazard_table(arguments.seeds), share_table(1, arguments.rows)]
     print("\n\n".join(tables))
     if arguments.write:
-        command = f"`python -m benchmarks.class_balance --write` with {environment()}"
+        command = f"`python -m benchmarks.class_balance --write` {measured()}"
         first = f"{command}:\n\n**Digits, macro-F1 by class prior and evidence.**\n\n{tables[0]}"
         second = f"**Fashion MNIST, share of the positive class in percent.**\n\n{tables[1]}"
         write_between(README, BEGIN, END, f"{first}\n\n{second}")

@@ -20,7 +20,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict, train_te
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.table import environment, write_between
+from benchmarks.table import measured, write_between
 from decoupling import TransitionPrior
 from decoupling.classifier.estimator import DecouplingClassifier
 from decoupling.datasets import give_labels
@@ -271,7 +271,7 @@ def main() -> None:
     text = table(arguments.data, arguments.seeds)
     print(text)
     if arguments.write:
-        content = f"`python -m benchmarks.recipe --write` with {environment()}:\n\n{text}"
+        content = f"`python -m benchmarks.recipe --write` {measured()}:\n\n{text}"
         write_between(README, BEGIN, END, content)
 
 

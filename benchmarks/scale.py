@@ -22,7 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.problem import N_CLASSES, N_LABELS, Problem, draw_problem
 from benchmarks.scaling import resident_memory
-from benchmarks.table import Measurement, environment, markdown, write_between
+from benchmarks.table import Measurement, markdown, measured, write_between
 from benchmarks.timing import progress
 from decoupling import Posterior, StreamingInference, infer
 from decoupling.inference.ascent import steps
@@ -266,7 +266,7 @@ def page(lines: list[Measurement], runs: dict[str, Any]) -> str:
     )
     return "\n".join(
         [
-            f"`python -m benchmarks.scale --write` with {environment()}:",
+            f"`python -m benchmarks.scale --write` {measured()}:",
             "",
             markdown(lines),
             "",

@@ -4,6 +4,7 @@ import os
 import platform
 import re
 from dataclasses import dataclass
+from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
@@ -75,6 +76,11 @@ def environment() -> str:
     """Return the versions of what was measured, and the number of cores."""
     versions = [f"Python {platform.python_version()}", *map(_package, PACKAGES)]
     return ", ".join(versions) + f"; {os.cpu_count()} cores"
+
+
+def measured() -> str:
+    """Return today's date, and what was measured with."""
+    return f"on {date.today():%Y-%m-%d}, with {environment()}"
 
 
 def _package(name: str) -> str:

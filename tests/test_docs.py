@@ -25,7 +25,8 @@ TARGET = re.compile(r"^\(([\w-]+)\)=$", re.MULTILINE)
 def pages():
     """Markdown that people read: of the site, and at the root."""
     site = [p for p in DOCS.rglob("*.md") if not is_made(p)]
-    return sorted([*site, *ROOT.glob("*.md"), *ROOT.glob("results/**/*.md")])
+    beside = (*ROOT.glob("results/**/*.md"), *ROOT.glob("benchmarks/**/*.md"))
+    return sorted([*site, *ROOT.glob("*.md"), *beside])
 
 
 def is_made(path):

@@ -5,9 +5,13 @@ It needs a chromium; `make demo` has to have made the report.
 
 import shutil
 import sys
+from io import BytesIO
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import sync_playwright
+
+from decoupling.experiments.drawing import in_few_colours
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -21,8 +25,10 @@ def main() -> None:
         browser = play.chromium.launch(executable_path=browser_file, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1280, "height": 1340}, color_scheme="light")
         page.goto(page_file.as_uri())
-        page.screenshot(path=ROOT / "docs" / "report.png")
+        whole = page.screenshot()
         browser.close()
+    with Image.open(BytesIO(whole)) as picture:
+        in_few_colours(picture).save(ROOT / "docs" / "report.png", optimize=True)
 
 
 if __name__ == "__main__":

@@ -3,13 +3,12 @@
 T is drawn from the prior that the library is told, rows and labels from T. Where reported
 distributions are right, the true T lies uniformly in them: the share of the distribution below the
 truth, over many simulations, is uniform. Results are kept as lines of JSON, so that a run can go
-on; what is there is not done again.
+on; what is there is not done again. A run that is done packs them.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import warnings
 import zlib
 from collections.abc import Iterator
@@ -24,6 +23,7 @@ from scipy.stats import binom
 
 from decoupling import Posterior, infer
 from decoupling._files import written_whole
+from decoupling.experiments import json_lines
 from decoupling.experiments.drawing import (
     BLACK,
     BLUE,
@@ -140,20 +140,15 @@ class Store:
     """Lines of JSON, and which simulations they hold."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.lines = path, dict[tuple[str, str, int], dict[str, Any]]()
-        if path.exists():
-            for line in path.read_text().splitlines():
-                try:
-                    record = json.loads(line)
-                except ValueError:  # the last line of an interrupted run
-                    continue
-                self.lines[record["setting"], record["simulator"], record["run"]] = record
+        self.path = path
+        self.lines = {
+            (record["setting"], record["simulator"], record["run"]): record
+            for record in json_lines.read(path)
+        }
 
     def add(self, record: dict[str, Any]) -> None:
         """Keep one simulation."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a") as file:
-            file.write(json.dumps(record) + "\n")
+        json_lines.append(self.path, record)
         self.lines[record["setting"], record["simulator"], record["run"]] = record
 
     def of(self, setting: str, simulator: str) -> list[dict[str, Any]]:
@@ -332,6 +327,7 @@ def main() -> None:
                     store.add(simulate(PROBLEMS[setting], simulator, run))
             if (run + 1) % 50 == 0:
                 print(f"{', '.join(simulators)}: {run + 1} of {runs}", flush=True)
+    json_lines.pack(store.path)
     draw_ecdfs(store, options.folder / "ecdf.png")
     parts = [
         TEXT.format(rows=PROBLEMS[SETTINGS[0]].n_rows, count=COUNT),

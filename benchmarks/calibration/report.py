@@ -13,6 +13,7 @@ from benchmarks.calibration.study import (
     Setting,
     settings,
 )
+from decoupling.experiments.drawing import save
 
 Kept = dict[tuple[Setting, int], dict[str, dict[str, list[float]]]]
 # What a 90% interval of T is to hold, where the model holds.
@@ -64,7 +65,7 @@ def page(found: dict[Setting, Summary]) -> str:
     n_sets = f"{sets[0]}" if len(sets) == 1 else f"{sets[0]} to {sets[-1]}"
     parts = [
         "# How often intervals hold\n",
-        "Made by `make study`, which goes on where it stopped; `coverage.jsonl` holds what it "
+        "Made by `make study`, which goes on where it stopped; `coverage.jsonl.xz` holds what it "
         f"found. {n_sets} simulated data sets of each setting: T is drawn from the prior that the "
         "library is told (strength 20), kinds of rows have class distributions of their own, each "
         "row a class and a label, and p(label | x) is the share of labels of each kind. Evidence "
@@ -228,5 +229,5 @@ def _draw(found: dict[Setting, Summary], path: Path) -> None:
         ax.grid(alpha=0.3)
     axes[0, 0].set_ylabel("share of intervals that hold the truth")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
-    figure.savefig(path, dpi=110, metadata={})
+    save(figure, path)
     plt.close(figure)

@@ -3,8 +3,8 @@
 Kinds of rows, each with a class distribution of its own; T drawn from its prior; classes drawn from
 the distribution of their row, labels from T; p(label | x) the shares of labels of each kind. So the
 model holds where class distributions are drawn from its own prior and a row counts for as many
-observations as its kind has labels. Runs go on where they stopped; a line of coverage.jsonl holds
-what some data sets of one setting add up to.
+observations as its kind has labels. Runs go on where they stopped; a line of coverage.jsonl, packed
+when all is done, holds what some data sets of one setting add up to.
 """
 
 import warnings
@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import json_lines
 from decoupling import TransitionPrior, infer
+from decoupling.experiments import json_lines
 
 FOLDER = Path(__file__).parents[2] / "results" / "calibration"
 STORE = FOLDER / "coverage.jsonl"
@@ -223,3 +223,4 @@ def run(n_sets: int, jobs: int) -> None:
             record = {"setting": asdict(setting), "first": first, "found": future.result()}
             json_lines.append(STORE, record)
             print(f"{k} of {len(todo)}: {setting.task}, N = {setting.n_rows}", flush=True)
+    json_lines.pack(STORE)

@@ -15,6 +15,7 @@ from benchmarks.quality.standing import (
     competing,
     standard_error,
 )
+from decoupling.experiments.drawing import save
 
 FOLDER = Path(__file__).with_name("figures")
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#aa3377", "#66ccee", "#9a9a9a")
@@ -25,9 +26,8 @@ def draw(results: Results) -> None:
     import matplotlib as mpl
 
     mpl.use("agg")
-    FOLDER.mkdir(exist_ok=True)
     for name, figure in (("tasks", by_task(results)), ("margins", margins(results))):
-        figure.savefig(FOLDER / f"{name}.png", dpi=110, bbox_inches="tight", metadata={})
+        save(figure, FOLDER / f"{name}.png")
 
 
 def by_task(results: Results) -> object:

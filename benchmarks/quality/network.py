@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.quality.methods import Answer, UnsuitedError, by_rates, inverted
-from benchmarks.quality.report import SIGN, Results, by_setting, level
 from benchmarks.quality.scores import scores
+from benchmarks.quality.standing import SIGN, Results, by_setting, level
 from benchmarks.quality.store import Cell
 from benchmarks.timing import progress
 from decoupling import DecouplingClassifier
@@ -212,6 +212,32 @@ METHODS = {
 }
 # Ours with one thing changed, to see why it is behind where labels are fewest; no rivals.
 CAUSES = ("not calibrated", "rates given")
+# Kinds of tasks: whether a class is never labelled.
+KINDS = {"with a label for every class": False, "one-sided": True}
+
+
+def in_short(results: Results) -> str:
+    """Means by number of labels and kind of task, of the methods that take all of its tasks."""
+    lines = [
+        "| score | labels per class | tasks | " + " | ".join(METHODS) + " |",
+        "|---" * (3 + len(METHODS)) + "|",
+    ]
+    for score in SIGN:
+        settings = by_setting(results, score)
+        for kind, one_sided in KINDS.items():
+            for labels in LABELS:
+                rows = [
+                    methods for (data, task, _), methods in settings.items()
+                    if data == f"{labels} labels"
+                    and (TASKS[task].positives is not None) == one_sided
+                ]  # fmt: skip
+                cells = [
+                    f"{np.mean([row[m].mean() for row in rows]):.3f}"
+                    if rows and all(m in row for row in rows) else ""
+                    for m in METHODS
+                ]  # fmt: skip
+                lines.append(f"| {score} | {labels:,} | {kind} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
 
 
 def tables(results: Results) -> str:
@@ -233,7 +259,7 @@ def tables(results: Results) -> str:
                 for m in METHODS
             ]
             lines.append(f"| {labels.split()[0]} | {task} | " + " | ".join(cells) + " |")
-        for kind, one_sided in (("with a label for every class", False), ("one-sided", True)):
+        for kind, one_sided in KINDS.items():
             rows = [
                 methods for (_, task, _), methods in settings.items()
                 if (TASKS[task].positives is not None) == one_sided

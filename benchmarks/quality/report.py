@@ -1,391 +1,145 @@
-"""Tables of the comparison: ranks, families, every cell, and where a peer was ahead."""
+"""Pages of the comparison: what it says in short in the README, and files of tables beside it."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.quality.methods import CAUSES, FAMILIES, INFORMED, METHODS
-from benchmarks.quality.problems import BASES, DATA, FAMILY, GROUPS
+from benchmarks.quality import network, tables
+from benchmarks.quality.problems import DATA, GROUPS
 from benchmarks.quality.standing import (
     OURS,
     SIGN,
     Results,
-    best_of,
     by_setting,
     chance_behind,
     competing,
-    families_and_parts,
     level,
-    lost,
     missing,
-    parts,
-    ranks,
-    standard_error,
 )
-from benchmarks.table import environment, write_between
+from benchmarks.table import write_between
 
 README = Path(__file__).parents[1] / "README.md"
 BEGIN, END = "<!-- quality: begin -->", "<!-- quality: end -->"
-EVERY_BEGIN, EVERY_END = "<!-- every setting: begin -->", "<!-- every setting: end -->"
-# It has a model of its own; the others are given the classifier.
-OWN_MODEL = "label spreading"
-# Ours, as it was before its last change.
-BEFORE = "the default, before v9"
+NETWORK_BEGIN, NETWORK_END = "<!-- network: begin -->", "<!-- network: end -->"
+FOLDER = Path(__file__).with_name("tables")
+# Groups of data in which ours is the best or level in a smaller share of settings are named.
+FEW = 0.8
 
 
-def in_short(results: Results) -> str:
-    """How often ours is the best or level with it, and its mean rank beside the next one's."""
-    lines = [
-        "| settings | number | best or level: F1 | log-loss | "
-        "mean rank: F1 | best other | log-loss | best other |",
-        "|---" * 8 + "|",
-    ]
-    rows = [(part, holds, None) for part, holds in families_and_parts().items()]
-    rows.append((f"all, beside all but {OWN_MODEL}", lambda s: True, OWN_MODEL))
-    for part, holds, without in rows:
-        shares, places, number = [], [], 0
-        for score, sign in SIGN.items():
-            settings = {
-                s: {m: v for m, v in methods.items() if m != without}
-                for s, methods in by_setting(results, score).items()
-                if holds(s)
-            }
-            number = len(settings)
-            if not number:
-                break
-            shares.append(f"{np.mean([level(m, sign) for m in settings.values()]):.0%}")
-            mean = {m: np.mean(v) for m, v in competing(ranks(settings, sign)).items() if v}
-            own = mean.pop(OURS)
-            mean.pop(without, None)
-            following = min(mean, key=lambda m: mean[m])
-            places += [f"{own:.2f}", f"{following} {mean[following]:.2f}"]
-        if number:
-            lines.append(f"| {part} | {number} | " + " | ".join(shares + places) + " |")
-    return "\n".join(lines)
-
-
-def overview(results: Results) -> str:
-    """Mean ranks of all methods."""
-    names = [m for m in METHODS if m not in INFORMED]
-    lines = [
-        "| settings | score | " + " | ".join(names) + " |",
-        "|---|---|" + "---|" * len(names),
-    ]
-    for part, holds in parts().items():
-        for score, sign in SIGN.items():
-            settings = {s: m for s, m in by_setting(results, score).items() if holds(s)}
-            if not settings:
-                continue
-            cells = [f"{np.mean(v):.2f}" if v else "" for v in ranks(settings, sign).values()]
-            lines.append(f"| {part} | {score} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
-
-
-def families(results: Results) -> str:
-    """Mean scores by family of tasks, over the settings that a method takes."""
-    names = list(METHODS)
-    lines = [
-        "| family | base | score | " + " | ".join(names) + " |",
-        "|---|---|---|" + "---|" * len(names),
-    ]
-    for family in FAMILIES:
-        for bases in (*((base,) for base in BASES), BASES):
-            for score in (*SIGN, "Brier", "calibration", "T") if bases == BASES else SIGN:
-                settings = by_setting(results, score)
-                rows = [m for s, m in settings.items() if FAMILY[s[1]] == family and s[2] in bases]
-                cells = []
-                for name in names:
-                    values = [m[name].mean() for m in rows if name in m]
-                    star = "" if len(values) == len(rows) else "*"
-                    cells.append(f"{np.mean(values):.3f}{star}" if values else "")
-                if rows:
-                    lines.append(
-                        f"| {family} | {' and '.join(bases)} | {score} | "
-                        + " | ".join(cells)
-                        + " |"
-                    )
-    return "\n".join(lines)
-
-
-def families_by_group(results: Results) -> str:
-    """Mean scores of ours and of the best other method that takes all the settings."""
-    lines = [
-        "| data | family | settings | "
-        + " | ".join(f"{score}: ours | best other" for score in SIGN)
-        + " |",
-        "|---" * (3 + 2 * len(SIGN)) + "|",
-    ]
-    found = {score: by_setting(results, score) for score in SIGN}
-    for group in GROUPS:
-        for family in FAMILIES:
-            cells = []
-            for score, sign in SIGN.items():
-                rows = [
-                    competing(m) for s, m in found[score].items()
-                    if (DATA[s[0]].group, FAMILY[s[1]]) == (group, family)
-                ]  # fmt: skip
-                if not rows:
-                    break
-                takers = set.intersection(*map(set, rows))
-                mean = {m: float(np.mean([row[m].mean() for row in rows])) for m in takers}
-                own = mean.pop(OURS)
-                best = max(mean, key=lambda m: sign * mean[m], default="")
-                cells += [f"{own:.3f}", f"{best} {mean[best]:.3f}" if best else ""]
-            if cells:
-                lines.append(f"| {group} | {family} | {len(rows)} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
-
-
-def beside_each(results: Results) -> str:
-    """Ours beside every other method, each on the settings that both take."""
-    lines = [
-        "| family | other | settings | "
-        + " | ".join(f"{score}: ours, other | ahead, behind" for score in SIGN)
-        + " |",
-        "|---" * (3 + 2 * len(SIGN)) + "|",
-    ]
-    found = {score: by_setting(results, score) for score in SIGN}
-    for family in FAMILIES:
-        for name in METHODS:
-            if name in (OURS, *INFORMED):
-                continue
-            cells = []
-            for score, sign in SIGN.items():
-                pairs = [
-                    (m[OURS], m[name]) for s, m in found[score].items()
-                    if FAMILY[s[1]] == family and name in m
-                ]  # fmt: skip
-                if not pairs:
-                    break
-                mean = np.mean([[values.mean() for values in pair] for pair in pairs], axis=0)
-                gaps = [(sign * (a - b).mean(), standard_error(a, b)) for a, b in pairs]
-                ahead = sum(gap > error for gap, error in gaps)
-                behind = sum(-gap > error for gap, error in gaps)
-                cells += [f"{mean[0]:.3f}, {mean[1]:.3f}", f"{ahead}, {behind}"]
-            if cells:
-                lines.append(f"| {family} | {name} | {len(pairs)} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
-
-
-def collapses(results: Results) -> str:
-    """Settings in which ours finds classes less well than naive training, beyond the error."""
-    lines = ["| data | task | base | naive | ours | standard error | errors behind |"]
-    lines.append("|---" * 7 + "|")
-    number, by_chance = 0, 0.0
-    for (data, task, base), methods in by_setting(results, "F1").items():
-        if "naive" not in methods:  # a run that is not finished
-            continue
-        plain, ours = methods["naive"], methods[OURS]
-        number, by_chance = number + 1, by_chance + chance_behind(len(ours))
-        error, gap = standard_error(ours, plain), plain.mean() - ours.mean()
-        if gap > error:
-            errors = f"{gap / error:.1f}" if error else ""
-            lines.append(
-                f"| {data} | {task} | {base} | {plain.mean():.3f} | {ours.mean():.3f} | "
-                f"{error:.3f} | {errors} |"
-            )
-    found = f"{len(lines) - 2} of {number} settings; were both equally good everywhere, some "
-    found += f"{by_chance:.0f} would be here by chance."
-    return "\n".join([found, "", *lines]) if len(lines) > 2 else "None."
-
-
-def by_cell(results: Results, score: str = "F1") -> str:
-    """Every setting: mean and standard deviation of each method."""
-    names = list(METHODS)
-    lines = [
-        "| data | task | base | " + " | ".join(names) + " |",
-        "|---|---|---|" + "---|" * len(names),
-    ]
-    for (data, task, base), methods in sorted(by_setting(results, score).items()):
-        cells = [
-            f"{methods[m].mean():.3f} ({methods[m].std():.3f})" if m in methods else ""
-            for m in names
-        ]
-        lines.append(f"| {data} | {task} | {base} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
-
-
-def losses(results: Results) -> str:
-    """Settings in which a peer, or naive training, is ahead by more than a standard error."""
-    lines = [
-        "| score | data | task | base | ahead | ours | by | standard error |",
-        "|---" * 8 + "|",
-    ]
-    for score, sign in SIGN.items():
-        for (data, task, base), methods in lost(results, score).items():
-            rivals = competing(methods)
-            best = best_of(rivals, sign)
-            gap = sign * (rivals[best].mean() - rivals[OURS].mean())
-            error = standard_error(rivals[OURS], rivals[best])
-            lines.append(
-                f"| {score} | {data} | {task} | {base} | {best} {rivals[best].mean():.3f} | "
-                f"{rivals[OURS].mean():.3f} | {gap:.3f} | {error:.3f} |"
-            )
-    return "\n".join(lines)
-
-
-def causes(results: Results, changed: Results) -> str:
-    """Ours with one thing changed, where it is behind: on the draws that all of these have."""
-    tried = [name for name in CAUSES if any(cell.method == name for cell in changed)]
-    lines = [
-        "| score | data | task | draws | ahead | ours | " + " | ".join(tried) + " |",
-        "|---" * (6 + len(tried)) + "|",
-    ]
-    for score, sign in SIGN.items():
-        variants = by_setting(changed, score, "no retraining")
-        for setting, methods in lost(results, score).items():
-            if setting not in variants:
-                continue
-            found = variants[setting]
-            draws = len(found["no retraining"])  # the first ones, of both
-            best = best_of(competing(methods), sign)
-            cells = [f"{best} {methods[best][:draws].mean():.3f}"]
-            cells += [f"{methods[OURS][:draws].mean():.3f}"]
-            cells += [f"{found[m].mean():.3f}" if m in found else "" for m in tried]
-            lines.append(
-                f"| {score} | {setting[0]} | {setting[1]} | {draws} | " + " | ".join(cells) + " |"
-            )
-    return "\n".join(lines)
-
-
-def seconds(results: Results) -> str:
-    """Time of each method over that of naive training: the median over the cells."""
-    settings = by_setting(results, "seconds")
-    lines = ["| " + " | ".join(METHODS) + " |", "|---" * len(METHODS) + "|"]
-    cells = []
-    for name in METHODS:
-        ratio = [
-            m[name].mean() / m["naive"].mean()
-            for m in settings.values()
-            if {name, "naive"} <= set(m)
-        ]
-        cells.append(f"{np.median(ratio):.1f}" if ratio else "")
-    return "\n".join([*lines, "| " + " | ".join(cells) + " |"])
-
-
-def settings(results: Results) -> str:
-    """Each setting less the default: means by family, and how often it is better."""
-    names = list(dict.fromkeys(cell.method for cell in results if cell.method != "default"))
-    lines = [
-        "| setting | "
-        + " | ".join(f"{score}, {family}" for family in FAMILIES for score in SIGN)
-        + " | F1 better | log-loss better | seconds |",
-        "|---" * (2 * len(FAMILIES) + 4) + "|",
-    ]
-    found = {score: by_setting(results, score, "default") for score in (*SIGN, "seconds")}
-    for name in names:
-        change = {
-            score: {s: m[name].mean() - m["default"].mean() for s, m in cells.items() if name in m}
-            for score, cells in found.items()
-        }
-        cells = [
-            f"{np.mean([v for s, v in change[score].items() if FAMILY[s[1]] == family]):+.3f}"
-            for family in FAMILIES
-            for score in SIGN
-        ]
-        for score, sign in SIGN.items():
-            wins = [sign * value > 0 for value in change[score].values()]
-            cells.append(f"{sum(wins)} of {len(wins)}")
-        times = [m[name].mean() / m["default"].mean() for m in found["seconds"].values()]
-        lines.append(f"| {name} | " + " | ".join([*cells, f"{np.median(times):.2f} x"]) + " |")
-    return "\n".join(lines)
-
-
-def since_before(results: Results, tried: Results) -> str:
-    """Ours as it is and as it was before the last change, on the draws that both have."""
-    both = {
-        cell: (tried[was], scores)
-        for cell, scores in results.items()
-        if cell.method == OURS and (was := replace(cell, method=BEFORE)) in tried
-    }
-    scores = ("F1", "log-loss", "Brier", "calibration", "train F1", "train log-loss", "T")
-    lines = [
-        "| settings | cells | " + " | ".join(scores) + " |",
-        "|---" * (len(scores) + 2) + "|",
-    ]
-    for part, holds in families_and_parts().items():
-        cells = [pair for c, pair in both.items() if holds((c.data, c.task, c.base))]
-        if cells:
-            means = [_before_and_now(cells, score) for score in scores]
-            lines.append(f"| {part} | {len(cells)} | " + " | ".join(means) + " |")
-    return "\n".join(lines)
-
-
-def _before_and_now(cells: list[tuple[dict[str, float], dict[str, float]]], score: str) -> str:
-    """Means of a score, of the cells that have it."""
-    found = [(old[score], new[score]) for old, new in cells if score in old and score in new]
-    if not found:
-        return ""
-    before, now = np.mean(found, axis=0)
-    return f"{before:.3f}, {now:.3f}"
-
-
-def report(
-    results: Results,
-    other_settings: Results | None = None,
-    changed: Results | None = None,
-    tried: Results | None = None,
-) -> str:
-    """All tables."""
-    seeds = sorted({cell.seed for cell in results})
-    tables = []
-    if tried:
-        title = (
-            "**Before and after the sixth change**: means of ours on the draws that both were run "
-            "on, before first. Scores of training rows are those of p(class | label, x)."
-        )
-        tables += [title, since_before(results, tried)]
-    if changed:
-        title = (
-            "**Why ours is behind with boosting**: one thing changed, in the cells above that it "
-            "was run in, and on its draws."
-        )
-        tables += [title, causes(results, changed)]
-    if other_settings:
-        title = "**Other settings less the default**, with logistic regression on the group `tune`."
-        tables += [title, settings(other_settings)]
+def in_short(results: Results, measured: str) -> str:
+    """The block of the README: how often ours is best, what falls short, ranks."""
+    seeds = {cell.seed for cell in results}
     return "\n\n".join(
         [
-            f"{len(results)} results of {len(seeds)} seeds, with {environment()}. "
+            f"{len(results):,} results of {len(seeds)} draws, measured {measured}. "
             + missing(results),
-            "**In short**: in how many settings ours is the best or within a standard error of it, "
-            "and its mean rank beside that of the best other method. A method that does not take a "
-            "task shares the last place there, so that over several families the best other one is "
-            "among those that take all.",
-            in_short(results),
-            "**Mean rank** (1 is best; a method that does not take a task shares the last place; "
-            "SETRED, which is ours too, is ranked in place of the default, where it was run).",
-            overview(results),
-            "**Means by family of tasks**; an asterisk marks means over fewer settings.",
-            families(results),
-            "**Means by group of data and family of tasks**, beside the best other method that "
-            "takes all of these settings.",
-            families_by_group(results),
-            "**Ours beside each other method**, on the settings that both take: means, and in how "
-            "many ours is ahead or behind by more than a standard error.",
-            beside_each(results),
-            "**Where ours collapses**: macro-F1 below that of naive training by more than a "
-            "standard error.",
-            collapses(results),
-            "**Where the best other method is ahead by more than a standard error.**",
-            losses(results),
-            "**Seconds over those of naive training**, median.",
-            seconds(results),
-            *tables,
+            "\n".join(findings(results)),
+            "Settings in which ours is the best or within a standard error of it, and its mean "
+            "rank beside that of the best other method (1 is best). A method that does not take "
+            "a task shares the last place there, so that over several families the best other one "
+            "is among those that take all.",
+            tables.in_short(results),
         ]
     )
 
 
-def every_setting(results: Results) -> str:
-    """Scores of all methods in each setting."""
-    titles = {"F1": "Macro-F1 on test rows", "log-loss": "Log-loss on test rows"}
-    of_score = [f"**{title}.**\n\n{by_cell(results, score)}" for score, title in titles.items()]
-    head = "Means over the draws, with the standard deviation in brackets."
-    return "\n\n".join([head, *of_score])
+def findings(results: Results) -> list[str]:
+    """What the results say of all settings, in sentences."""
+    shares, most, n_settings = {}, 0, 0
+    for score, sign in SIGN.items():
+        settings = by_setting(results, score)
+        shares[score] = np.mean([level(m, sign) for m in settings.values()])
+        most = max(most, *(len(competing(m)) - 1 for m in settings.values()))
+        n_settings = len(settings)
+    few = {score: below(results, score) for score in SIGN}
+    n_draws = max(len(m[OURS]) for m in by_setting(results, "F1").values())
+    return [
+        f"- Of {n_settings} settings ours is the best, or within a standard error of the best of "
+        f"up to {most} other methods picked in hindsight, in {shares['F1']:.0%} in macro-F1 and in "
+        f"{shares['log-loss']:.0%} in log-loss. (A method exactly as good as a single rival would "
+        f"be in {1 - chance_behind(n_draws):.0%}.)",
+        f"- In fewer than {FEW:.0%} of the settings of a group: in macro-F1 {few['F1']}; in "
+        f"log-loss {few['log-loss']}.",
+        f"- Macro-F1 below that of naive training by more than a standard error: "
+        f"{tables.said_of_collapses(results)}",
+    ]
 
 
-def write(text: str, every: str) -> None:
-    """Put the tables into the README of the benchmarks."""
-    write_between(README, BEGIN, END, text)
-    write_between(README, EVERY_BEGIN, EVERY_END, every)
+def below(results: Results, score: str) -> str:
+    """Groups of data in which ours is seldom the best or level, and in how many settings."""
+    found = []
+    for group in GROUPS:
+        own = [m for s, m in by_setting(results, score).items() if DATA[s[0]].group == group]
+        share = np.mean([level(m, SIGN[score]) for m in own]) if own else 1.0
+        if share < FEW:
+            found.append(f"*{group}* ({share:.0%} of {len(own)})")
+    return ", ".join(found) or "none"
+
+
+def pages(
+    results: Results, settings: Results, changed: Results, of_network: Results
+) -> dict[str, str]:
+    """Files of tables by name, each with a title."""
+    return {
+        "ranks.md": _page(
+            "Mean ranks",
+            "1 is best; a method that does not take a task shares the last place. SETRED, which is "
+            "ours too, is ranked in place of the default, where it was run.",
+            tables.overview(results),
+        ),
+        "means.md": _page(
+            "Mean scores",
+            "By family of tasks; an asterisk marks means over fewer settings.",
+            tables.families(results),
+            "By group of data and family of tasks, beside the best other method that takes all of "
+            "these settings.",
+            tables.families_by_group(results),
+            "Seconds over those of naive training, median.",
+            tables.seconds(results),
+        ),
+        "rivals.md": _page(
+            "Ours beside each other method",
+            "On the settings that both take: means, and in how many ours is ahead or behind by "
+            "more than a standard error.",
+            tables.beside_each(results),
+        ),
+        "behind.md": _page(
+            "Where ours is behind",
+            "**Collapse**: macro-F1 below that of naive training by more than a standard error.",
+            tables.collapses(results),
+            "**The best other method is ahead by more than a standard error.**",
+            tables.losses(results),
+            "**Why, with boosting**: one thing changed, in the settings above that it was run in, "
+            "and on its draws.",
+            tables.causes(results, changed),
+        ),
+        "settings.md": _page(
+            "Other settings less the default",
+            "With logistic regression on the group *tune*: differences of means by family of "
+            "tasks, in how many settings the other one is better, and its time over that of the "
+            "default.",
+            tables.settings(settings),
+        ),
+        "network.md": _page("A network's p(label | x)", network.tables(of_network)),
+        "every_setting.md": _page(
+            "Every setting",
+            "Means over the draws, with the standard deviation in brackets.",
+            "**Macro-F1 on test rows.**",
+            tables.by_cell(results, "F1"),
+            "**Log-loss on test rows.**",
+            tables.by_cell(results, "log-loss"),
+        ),
+    }
+
+
+def _page(title: str, *parts: str) -> str:
+    return "\n\n".join([f"# {title}", *parts]) + "\n"
+
+
+def write(short: str, of_network: str, files: dict[str, str]) -> None:
+    """Put what is said in short into the README of the benchmarks, and write files of tables."""
+    write_between(README, BEGIN, END, short)
+    write_between(README, NETWORK_BEGIN, NETWORK_END, of_network)
+    FOLDER.mkdir(exist_ok=True)
+    for name, text in files.items():
+        (FOLDER / name).write_text(text, encoding="utf-8")

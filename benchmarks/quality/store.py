@@ -1,17 +1,21 @@
-"""Cells of the comparison, and their results."""
+"""Cells of the comparison, and their results.
+
+Results are lines that a run appends to, and packed when it is done; see `json_lines` for how.
+"""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks import json_lines
 from benchmarks.quality.problems import DATA
+from decoupling.experiments import json_lines
 
 FULL = Path(__file__).with_name("results.jsonl")
 SETTINGS = Path(__file__).with_name("settings.jsonl")
 CAUSES = Path(__file__).with_name("causes.jsonl")
-TRIED = Path(__file__).with_name("tried.jsonl")
 NETWORK = Path(__file__).with_name("network.jsonl")
+# When, and with which versions, the last results of FULL were measured.
+MEASURED = Path(__file__).with_name("measured.txt")
 
 
 @dataclass(frozen=True, order=True)

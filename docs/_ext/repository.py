@@ -4,7 +4,7 @@ A line in a page is replaced by the text that it names:
 
     % repository: results/README.md                      all of a file
     % repository: results/README.md # Fashion MNIST      one section of it
-    % repository: benchmarks/README.md between table     from "table: begin" to "table: end"
+    % repository: benchmarks/speed.md between table      from "table: begin" to "table: end"
 
 The heading of a file or a section is left to the page. Headings below it move up or down to follow
 the page, links and pictures are made to fit. A link to what is no page of the site is written
@@ -30,6 +30,15 @@ PAGES: Final = {
     "CONTRIBUTING.md": "docs/contributing.md",
     "README.md": "docs/index.md",
     "benchmarks/README.md": "docs/evidence/peers.md",
+    "benchmarks/quality/tables/behind.md": "docs/evidence/behind.md",
+    "benchmarks/quality/tables/every_setting.md": "docs/evidence/every_setting.md",
+    "benchmarks/quality/tables/means.md": "docs/evidence/means.md",
+    "benchmarks/quality/tables/network.md": "docs/evidence/means.md",
+    "benchmarks/quality/tables/ranks.md": "docs/evidence/means.md",
+    "benchmarks/quality/tables/rivals.md": "docs/evidence/means.md",
+    "benchmarks/quality/tables/settings.md": "docs/evidence/means.md",
+    "benchmarks/quality/tried.md": "docs/evidence/tried.md",
+    "benchmarks/speed.md": "docs/evidence/speed.md",
     "examples": "docs/gallery/index.rst",
     "results/README.md": "docs/evidence/paper.md",
     "results/calibration/README.md": "docs/evidence/coverage.md",

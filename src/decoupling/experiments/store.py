@@ -17,6 +17,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from decoupling._files import written_whole
 from decoupling._typing import FloatArray
+from decoupling.experiments.json_lines import packed_file, packed_lines
 
 Proba = tuple[FloatArray, FloatArray]
 
@@ -84,13 +85,14 @@ class Results:
     """Scores by configuration and run, one line of JSON for each.
 
     A line is on the disk before the next is begun. What a crash of the machine may leave of a last
-    line is cut off when the file is opened.
+    line is cut off when the file is opened. Lines that `json_lines.pack` has packed are read, too.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.scores: dict[tuple[str, int], dict[str, Any]] = {}
         self.configs: dict[str, Config] = {}
+        self._keep(packed_lines(path), packed_file(path))
         if path.exists():
             self._read()
 
@@ -104,7 +106,10 @@ class Results:
                     file.write(b"\n")
             else:
                 os.truncate(self.path, len(whole))
-        for number, line in enumerate(whole.splitlines(), start=1):
+        self._keep(whole, self.path)
+
+    def _keep(self, lines: bytes, file: Path) -> None:
+        for number, line in enumerate(lines.splitlines(), start=1):
             try:
                 record = json.loads(line)
                 config = _config(record["config"])
@@ -112,7 +117,7 @@ class Results:
                 self.scores[key], self.configs[record["hash"]] = record["scores"], config
             except (ValueError, KeyError, TypeError, IndexError) as error:
                 raise ValueError(
-                    f"{self.path}, line {number} is not a result: {error!r}. Remove that line, or "
+                    f"{file}, line {number} is not a result: {error!r}. Remove that line, or "
                     "write to another folder."
                 ) from error
 
