@@ -3,7 +3,7 @@
 import pytest
 
 from decoupling._text import visible
-from decoupling.report.text import interval, listed, percent, plain, rows, short
+from decoupling.report.text import interval, joined_names, percent, plain, rows, short
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def test_long_names_are_cut():
 
 
 def test_lists():
-    assert listed(["a"]) == "“a”"
-    assert listed(list("abcdefg")) == "“a”, “b”, “c”, “d”, “e” and 2 more"
+    assert joined_names(["a"]) == "“a”"
+    assert joined_names(list("abcdefg")) == "“a”, “b”, “c”, “d”, “e” and 2 more"
 
 
 def test_rows_and_names():

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
-from decoupling._text import listed
+from decoupling._text import Message, listed
 from decoupling._typing import BoolArray, FloatArray, IntArray
 from decoupling._validation import SUM_TOLERANCE, check_count, check_evidence, is_dask
 from decoupling.fits.estimators import check_weights
@@ -212,9 +212,13 @@ def check_every_label(
     for s in np.flatnonzero(~possible.any(axis=0)):
         name = "unlabelled" if task.labels[s] is None else repr(task.labels[s])
         raise ValueError(
-            f"No class can get the label {name}, which {int((codes == s).sum())} rows of y "
-            "have: p(label | class) is 0 for all. Correct labelled= and noise=, or the "
-            "TransitionPrior."
+            Message(
+                "impossible-label",
+                "No class can get the label {label}, which {n} rows {of y |}have: p(label | class) "
+                "is 0 for all. Correct {@labelled:=} and {@noise:=}{, or the TransitionPrior|}.",
+                label=name,
+                n=int((codes == s).sum()),
+            )
         )
 
 
@@ -243,16 +247,26 @@ def prefit_columns(
         columns = encode(task, names, unlabelled=unlabelled)
     except ValueError:
         raise ValueError(
-            f'cv="prefit": the classifier knows {listed(names.tolist())}, and some of these '
-            f"are not among the labels {listed(observed.values.tolist())} of y. If y "
-            "merely lacks them, name them in a TransitionPrior as task."
+            Message(
+                "prefit-on-others",
+                '{@cv:="prefit"}: the classifier knows {known}, and some of these are not among '
+                "the labels {labels} of {y|the column of labels}. If y merely lacks them, name "
+                "them in a TransitionPrior as task.",
+                known=listed(names.tolist()),
+                labels=listed(observed.values.tolist()),
+            )
         ) from None
     labels = observed.values
     codes = encode_labels(labels, task.labels)
     absent = [label for label, s in zip(labels.tolist(), codes, strict=True) if s not in columns]
     if absent:
         raise ValueError(
-            f'cv="prefit": the classifier was not fitted on the labels {absent} of y; it knows '
-            f"{names.tolist()}."
+            Message(
+                "prefit-without-labels",
+                '{@cv:="prefit"}: the classifier was not fitted on the labels {absent} of '
+                "{y|the column of labels}; it knows {known}.",
+                absent=absent,
+                known=names.tolist(),
+            )
         )
     return columns

@@ -6,12 +6,12 @@ from typing import Annotated, Final
 
 import typer
 
-from decoupling import __version__
+from decoupling._version import __version__
 from decoupling.cli import reproduce
 from decoupling.cli.checking import check
 from decoupling.cli.demonstrating import demo
-from decoupling.cli.models import apply, explain, info, report
 from decoupling.cli.running import run
+from decoupling.cli.using import apply, explain, info, report
 
 COMMANDS: Final = (demo, check, run, apply, report, explain, info)
 

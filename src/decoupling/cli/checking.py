@@ -8,56 +8,18 @@ from typing import Any
 from rich.markup import escape
 
 from decoupling._text import Message, name_text
-from decoupling.cli.options import (
-    NOTHING_WRITTEN,
-    Categorical,
-    Decimal,
-    DecisionsFile,
-    Delimiter,
-    Encoding,
-    Estimator,
-    Exclude,
-    File,
-    Folds,
-    Id,
-    Image,
-    Json,
-    Label,
-    Labelled,
-    LabelProba,
-    Negative,
-    Noise,
-    Numeric,
-    Task,
-    Unlabelled,
-    tab,
-)  # fmt: skip
+from decoupling.cli.options import NOTHING_WRITTEN, File, Json, with_settings
 from decoupling.cli.pipes import as_file, beside
 from decoupling.cli.terminal import console, errors, plainly, print_json, shown, told
+from decoupling.run.settings import Settings
 
 
-def check(
-    file: File,
-    label: Label = None,
-    task: Task = "auto",
-    estimator: Estimator = "logistic",
-    id: Id = None,
-    exclude: Exclude = None,
-    categorical: Categorical = None,
-    numeric: Numeric = None,
-    unlabelled: Unlabelled = None,
-    negative: Negative = "negative",
-    noise: Noise = None,
-    labelled: Labelled = None,
-    label_proba: LabelProba = None,
-    image: Image = None,
-    decisions: DecisionsFile = None,
-    folds: Folds = 5,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
-    as_json: Json = False,
-) -> None:
+@with_settings(
+    "label", "task", "estimator", "id", "exclude", "categorical", "numeric", "unlabelled",
+    "negative", "noise", "labelled", "label_proba", "image", "decisions", "folds", "delimiter",
+    "encoding", "decimal",
+)  # fmt: skip
+def check(file: File, *, settings: Settings, as_json: Json = False) -> None:
     """Say what is in a file and what would be made of it; change nothing.
 
     It takes the options of a run that say what the table is and how it is solved. What passes with
@@ -65,17 +27,8 @@ def check(
 
     decoupling check demo/digits.csv
     """
-    from decoupling.run.settings import Settings
     from decoupling.run.solving import collected_warnings, read_problem, rehearse
 
-    settings = Settings(
-        label=label, id=id, exclude=tuple(exclude or ()),
-        categorical=tuple(categorical or ()), numeric=tuple(numeric or ()),
-        unlabelled=unlabelled,
-        label_proba=label_proba, image=image, task=task, negative=negative, noise=noise,
-        labelled=labelled, estimator=estimator, folds=folds, delimiter=tab(delimiter),
-        encoding=encoding, decimal=decimal, decisions=None if decisions is None else str(decisions),
-    )  # fmt: skip
     with plainly(NOTHING_WRITTEN):
         with collected_warnings() as warned, as_file(file) as path:
             table, problem, decided = read_problem(path, settings, beside(file))

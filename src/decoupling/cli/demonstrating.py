@@ -7,9 +7,11 @@ from typing import Annotated, Final
 
 import typer
 
-from decoupling.cli.options import LARGEST_SEED, NOTHING_WRITTEN, Force, Json
-from decoupling.cli.running import file_names, report_of, solve_shown, write_files
-from decoupling.cli.terminal import console, plainly, print_json, told, written
+from decoupling.cli.options import NOTHING_WRITTEN, Force, Json
+from decoupling.cli.run_files import file_names, report_of, write_files
+from decoupling.cli.running import solve_shown
+from decoupling.cli.terminal import console, plainly, print_json, print_written, told
+from decoupling.run.settings import LARGEST_SEED, Settings
 
 # The table, so that other commands can be tried on it.
 _DIGITS: Final = "digits.csv"
@@ -30,7 +32,6 @@ def demo(
     import numpy as np
 
     from decoupling.run.demo import MISSING, NOISE, covered, demo_table, make_demo
-    from decoupling.run.settings import Settings
     from decoupling.tables.writing import refuse_existing
 
     with plainly(NOTHING_WRITTEN):
@@ -78,7 +79,7 @@ def demo(
             f"largest error of T {error:.3f}, and {inside} of its {n_intervals} 90% intervals hold "
             "the truth"
         )
-        written(paths)
+        print_written(paths)
         console.print(
             f"next: open {out / 'report.html'}, or decoupling run {out / _DIGITS} --label label"
         )

@@ -2,75 +2,85 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import Field, fields
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final, get_type_hints
 
 import typer
 
-NOTHING_WRITTEN: Final = "Nothing was written."
-# Of those that numpy takes.
-LARGEST_SEED: Final = 2**32 - 1
+from decoupling.run.settings import Option, Settings, option_of
 
+NOTHING_WRITTEN: Final = "Nothing was written."
 TABLE: Final = "CSV, TSV or Parquet, also compressed with gzip; - is standard input."
 
 File = Annotated[Path, typer.Argument(help=TABLE)]
 Model = Annotated[Path, typer.Argument(help="model.decoupling of a run, or its folder.")]
-Label = Annotated[str | None, typer.Option(help="Column of the labels; guessed if left out.")]
-Id = Annotated[str | None, typer.Option(help="Column that names the rows; it is no feature.")]
-Exclude = Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")]
-Categorical = Annotated[
-    list[str] | None,
-    typer.Option(help="Column of categories, though of numbers by its looks; may be repeated."),
-]
-Numeric = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Column of numbers, though written like 1,234.50, 12% or $3; may be repeated."
-    ),
-]
-Unlabelled = Annotated[
-    str | None, typer.Option(help="Value that means unlabelled, besides an empty cell.")
-]
-LabelProba = Annotated[
-    str | None,
-    typer.Option(help="Columns whose names begin so are p(label | x), known from elsewhere."),
-]
-Task = Annotated[
-    str,
-    typer.Option(
-        help="auto, supervised, semi-supervised, positive-unlabelled, multi-positive-unlabelled, "
-        "noisy, class-conditional-noise or complementary."
-    ),
-]
-Estimator = Annotated[str, typer.Option(help="logistic, forest, boosting, mlp, or module:object.")]
-Negative = Annotated[
-    str, typer.Option(help="Class that is never labelled, in positive-unlabelled tasks.")
-]
-Noise = Annotated[
-    float | None, typer.Option(min=0, max=1, help="Share of wrong labels, if it is known.")
-]
-Labelled = Annotated[
-    float | None, typer.Option(min=0, max=1, help="Share of rows with a label, by class.")
-]
-Image = Annotated[
-    str | None, typer.Option(help="Column of images or of their paths, shown in the report.")
-]
-DecisionsFile = Annotated[
-    Path | None,
-    typer.Option("--decisions", help="decisions.csv from the report: classes that are known."),
-]
-Folds = Annotated[int, typer.Option(min=2, help="Folds of the cross-fitting.")]
-Delimiter = Annotated[str | None, typer.Option(help="Between cells; guessed if left out.")]
-Encoding = Annotated[str | None, typer.Option(help="Of the text; guessed if left out.")]
-Decimal = Annotated[str | None, typer.Option(help="Decimal point or comma; guessed if left out.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that are there already.")]
-RawCsv = Annotated[
-    bool,
-    typer.Option("--raw-csv", help="Leave texts alone that a spreadsheet would take for formulas."),
-]
+
+# Options of commands that take settings, in the order of --help.
+_ORDER: Final = (
+    "ctx", "model", "file", "label", "task", "out", "trust", "estimator", "id", "exclude",
+    "categorical", "numeric", "unlabelled", "negative", "noise", "labelled", "label_proba", "image",
+    "decisions", "folds", "rounds", "seed", "delimiter", "encoding", "decimal", "config", "format",
+    "raw_csv", "resume", "force", "strict", "as_json",
+)  # fmt: skip
+_TYPES: Final = get_type_hints(Settings)
 
 
-def tab(delimiter: str | None) -> str | None:
-    """A delimiter as it was typed; a tab is hard to type."""
-    return "\t" if delimiter in ("tab", "\\t") else delimiter
+def with_settings(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command an option for each of these settings, or for all of them.
+
+    The command itself has one keyword argument instead, ``settings``; what has no option there has
+    its default.
+    """
+
+    def with_options(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def called(**given: Any) -> None:
+            values = {each.name: _as_setting(each, given.pop(each.name)) for each in taken}
+            command(**given, settings=Settings(**values))
+
+        taken = [each for each in fields(Settings) if not names or each.name in names]
+        own = signature(command, eval_str=True).parameters.values()
+        _declare(called, [*(p for p in own if p.name != "settings"), *map(_parameter, taken)])
+        return called
+
+    return with_options
+
+
+def _declare(command: Callable[..., None], parameters: Iterable[Parameter]) -> None:
+    """Have typer see these parameters instead of those that the function is written with."""
+    ordered = sorted(parameters, key=lambda parameter: _ORDER.index(parameter.name))
+    keywords = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in ordered]
+    command.__signature__ = Signature(keywords)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in keywords}
+
+
+def _parameter(setting: Field[Any]) -> Parameter:
+    """A setting as a parameter of a command."""
+    option: Option = setting.metadata["option"]
+    kind, default = _TYPES[setting.name], setting.default
+    if default == ():
+        kind, default = list[str] | None, None
+    elif option.is_path:
+        kind = Path | None
+    shown = typer.Option(
+        option_of(setting.name), help=option.text, min=option.least, max=option.most
+    )
+    annotation = Annotated[kind, shown]  # type: ignore[valid-type]
+    return Parameter(setting.name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _as_setting(setting: Field[Any], typed: Any) -> Any:
+    """What was typed, as `Settings` has it."""
+    if setting.default == ():
+        return tuple(typed or ())
+    if isinstance(typed, Path):
+        return str(typed)
+    if setting.name == "delimiter" and typed in ("tab", "\\t"):
+        return "\t"  # a tab is hard to type
+    return typed

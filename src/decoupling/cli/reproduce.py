@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from decoupling.cli.progress import bar
-from decoupling.cli.terminal import console, plainly, written
+from decoupling.cli.terminal import console, plainly, print_written
 
 app = typer.Typer(
     help="The experiments of the paper, with their figures: Nørregaard and Hansen, Probabilistic "
@@ -52,7 +52,7 @@ def simulated(
         )
         with console.status("drawing, training and inferring"):
             found = simulate(config)
-        written(draw(found, out / "simulated"))
+        print_written(draw(found, out / "simulated"))
         console.print("\nShare of samples whose class is found")
         for name, value in found.scores.items():
             console.print(f"  {name:<18} {value:.3f}")
@@ -60,8 +60,8 @@ def simulated(
         console.print(f"{trace.n_iter} iterations, stopped by {trace.stopped_because}")
 
 
-@app.command()
-def agreement(out: Out = Path("results")) -> None:
+@app.command("agreement")
+def draw_agreement(out: Out = Path("results")) -> None:
     """Class densities and agreement terms of the appendix, and what they cost.
 
     decoupling reproduce agreement
@@ -69,7 +69,7 @@ def agreement(out: Out = Path("results")) -> None:
     with plainly():
         from decoupling.experiments.agreement import draw
 
-        written(draw(out / "agreement"))
+        print_written(draw(out / "agreement"))
 
 
 @app.command()
@@ -171,8 +171,8 @@ def _report_rounds(results: Any, configs: list[Any], folder: Path) -> None:
 
     found = rounds_like(results, configs)
     findings = rounds_shapes(found)
-    written([_tables(findings, rounds_table(found), folder.with_suffix(".md"))])
-    written(draw_rounds(found, folder))
+    print_written([_tables(findings, rounds_table(found), folder.with_suffix(".md"))])
+    print_written(draw_rounds(found, folder))
     _say(findings)
 
 
@@ -183,8 +183,8 @@ def _report(results: Any, like: Any, many: int, folder: Path) -> None:
     found = summarise(results, like)
     findings = shapes(found, many)
     name = _name_of(like.training.network, like.inference)
-    written([_tables(findings, table(found), folder / f"{name}.md")])
-    written(draw(found, like, folder / name))
+    print_written([_tables(findings, table(found), folder / f"{name}.md")])
+    print_written(draw(found, like, folder / name))
     _say(findings)
 
 

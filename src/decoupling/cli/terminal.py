@@ -13,8 +13,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from decoupling._text import Message, visible
-from decoupling.run.wording import OPTIONS, in_options
+from decoupling._text import Message, message_of, visible
+from decoupling.run.settings import OPTIONS
 
 console = Console(highlight=False, soft_wrap=True)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -30,7 +30,7 @@ def plainly(
     try:
         yield
     except (ValueError, OSError, ModuleNotFoundError) as error:
-        errors.print(f"[bold red]Error:[/] {escape(shown(in_options(str(error))))}")
+        errors.print(f"[bold red]Error:[/] {escape(shown(message_of(error).told(OPTIONS)))}")
         raise typer.Exit(BAD_INPUT) from error
     except (typer.Exit, typer.Abort):
         raise
@@ -74,7 +74,7 @@ def print_json(found: dict[str, Any]) -> None:
     console.out(json.dumps(found, indent=2, ensure_ascii=False), highlight=False)
 
 
-def written(paths: Iterable[Path]) -> None:
+def print_written(paths: Iterable[Path]) -> None:
     """Say which files were written, as they are."""
     for path in paths:
         console.print(f"wrote {shown(str(path))}", markup=False)

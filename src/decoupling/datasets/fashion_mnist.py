@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from decoupling._text import Message
 from decoupling._typing import FloatArray, IntArray
 
 CLASSES: Final = (
@@ -81,10 +82,14 @@ def load_fashion_mnist(
         pictures, classes = _fetch(subset)
     else:
         raise FileNotFoundError(
-            "Fashion MNIST was not found. Either pass the folder that has its four files "
-            f"*-ubyte.gz, or name that folder in the environment variable {VARIABLE}, or install "
-            "the Debian package (apt-get install dataset-fashion-mnist), or pass download=True to "
-            "fetch it from OpenML."
+            Message(
+                "no-fashion-mnist",
+                "Fashion MNIST was not found. Either pass the folder that has its four files "
+                "*-ubyte.gz, or name that folder in the environment variable {variable}, or "
+                "install the Debian package (apt-get install dataset-fashion-mnist), or "
+                "{pass download=True|give --download} to fetch it from OpenML.",
+                variable=VARIABLE,
+            )
         )
     for name, found, wanted in zip(
         ("pictures", "classes"), (pictures, classes), _DIGESTS[subset], strict=True

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from decoupling._text import Message
 from decoupling._typing import AnyArray, IntArray
 from decoupling.datasets import load_fashion_mnist
 
@@ -126,11 +127,19 @@ def _read_npz(name: str, path: Path) -> CleanData:
     unknown = ~np.isin(y_test, names)
     if unknown.any() or X_test.shape[1] != X.shape[1]:
         raise ValueError(
-            f"{path}: the test part does not fit: {int(unknown.sum())} of its rows have classes "
-            f"that y lacks; it has {X_test.shape[1]} features, X has {X.shape[1]}."
+            Message(
+                "other-test-part",
+                "{path}: the test part does not fit: {n} of its rows have classes that y lacks; it "
+                "has {n_test} features, {X|the table} has {n_features}.",
+                path=path,
+                n=int(unknown.sum()),
+                n_test=X_test.shape[1],
+                n_features=X.shape[1],
+            )
         )
     if len(names) < 2:
-        raise ValueError(f"{path}: y has a single class; at least 2 are needed.")
+        text = "{path}: {y|the column of labels} has a single class; at least 2 are needed."
+        raise ValueError(Message("one-class", text, path=path))
     columns = np.searchsorted(names, y_test)
     return CleanData(
         name, _small(X), classes, _small(X_test), columns, tuple(map(str, names.tolist()))

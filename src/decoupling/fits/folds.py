@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from decoupling._text import Message
 from decoupling._typing import FloatArray, IntArray
 
 
@@ -55,9 +56,10 @@ def check_folds(cv: Any, n_rows: int) -> bool:
     """Whether it is a number of folds; refused if it is too small, or no folds at all."""
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         if cv < 2:
-            raise ValueError(f"cv must be at least 2 folds; got {cv}.")
+            raise ValueError(Message("few-folds", "{@cv} must be at least 2 folds; got {n}.", n=cv))
         if n_rows < 2:
-            raise ValueError(f"cv needs at least 2 rows; got n_samples = {n_rows}.")
+            text = "{@cv} needs at least 2 rows; got n_samples = {n}."
+            raise ValueError(Message("one-row", text, n=n_rows))
         return True
     if not (isinstance(cv, Iterable) or hasattr(cv, "split")) or isinstance(cv, str):
         raise ValueError(

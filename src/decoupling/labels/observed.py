@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from decoupling._text import Message
+from decoupling._text import Argument, Message
 from decoupling._typing import AnyArray, BoolArray, IntArray
 from decoupling._validation import is_gap, warn_user
 from decoupling.labels.frames import as_column, objects_of
@@ -100,7 +100,8 @@ def read_labels(y: object, *, unlabelled: Hashable = None) -> ObservedLabels:
     missing = _missing(distinct, unlabelled)
     _warn_if_unmatched(distinct, unlabelled)
     if missing.all():
-        raise ValueError(f"y has no labelled rows: all {len(inverse)} of them are unlabelled.")
+        text = "{y|The column of labels} has no labelled rows: all {n} of them are unlabelled."
+        raise ValueError(Message("no-labels", text, n=len(inverse)))
     rows = np.bincount(inverse, minlength=len(distinct))  # (distinct entries,)
     kind = _check_one_kind(distinct[~missing], rows[~missing])
     values, position = _sorted_values(distinct[~missing], kind)
@@ -265,15 +266,24 @@ def _check_one_kind(observed: AnyArray, rows: IntArray) -> str:
             for of, places in seen.items()
         ]
         raise ValueError(
-            f"y mixes labels of several types: {'; '.join(examples)}. Convert them to one type, "
-            "for example with [str(label) for label in y]; if one of them means unlabelled, pass "
-            "it as unlabelled=..."
+            Message(
+                "mixed-labels",
+                "{y|The column of labels} mixes labels of several types: {examples}. "
+                "{Convert them to one type, for example with [str(label) for label in y]; if|If} "
+                "one of them means unlabelled, {pass|give} it as {@unlabelled:=}{...|.}",
+                examples="; ".join(examples),
+            )
         )
     refused = [of for of in seen if issubclass(of, (bytes, complex, np.complexfloating, np.void))]
     if refused:
         raise ValueError(
-            f"y holds labels of type {refused[0].__name__}, such as {_show(observed[0])}, which is "
-            "not supported. Convert them to strings or integers; bytes with label.decode()."
+            Message(
+                "labels-of-type",
+                "{y|The column of labels} holds labels of type {kind}, such as {label}, which is "
+                "not supported. Convert them to strings or integers; bytes with label.decode().",
+                kind=refused[0].__name__,
+                label=_show(observed[0]),
+            )
         )
     return kinds.pop()
 
@@ -394,9 +404,15 @@ def _refuse_unknown(
     name: str, unknown: AnyArray, rows: IntArray, known: Sequence[Hashable]
 ) -> None:
     raise ValueError(
-        f"{name} has unknown labels in {_rows(rows.sum())}: {_counted(unknown, rows)}. "
-        f"Known are {_few([_show(value) for value in known])}. Correct them, or make them None "
-        "where a row is unlabelled."
+        Message(
+            "unknown-labels",
+            "{name} has unknown labels in {rows}: {labels}. Known are {known}. Correct them, or "
+            "{make them None|leave their cells empty} where a row is unlabelled.",
+            name=Argument(name),
+            rows=_rows(rows.sum()),
+            labels=_counted(unknown, rows),
+            known=_few([_show(value) for value in known]),
+        )
     )
 
 

@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.lib import format as npy
 
+from decoupling._text import Message
 from decoupling._typing import AnyArray
 
 # Members have a time, and the same model is to have the same bytes whenever it is written.
@@ -54,7 +55,10 @@ def unpacked(data: bytes) -> dict[str, bytes]:
             _check_members(infos, len(data))
             return {info.filename: archive.read(info) for info in infos}
     except Exception as error:  # zipfile has many of its own
-        raise ValueError(f"It is not a whole file of decoupling.save: {error}") from error
+        text = (
+            "It is not {a whole file of decoupling.save|a whole model.decoupling of a run}: {why}"
+        )
+        raise ValueError(Message("no-model", text, why=str(error))) from error
 
 
 def _check_members(infos: Iterable[zipfile.ZipInfo], size: int) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Final, NoReturn
 import numpy as np
 from scipy.sparse import load_npz
 
+from decoupling._text import Message
 from decoupling._validation import needs_extra
 from decoupling.persistence.archive import array_bytes, array_kind, packed, unpacked
 
@@ -223,8 +224,12 @@ def _built(data: bytes) -> Any:
         return _read_back(data)
     except Exception as error:  # the code of any type that is built runs
         raise ValueError(
-            f"A classifier in it cannot be built: {error!r}. Install what it was made with, or "
-            "pass estimator=, a classifier that was fitted on the labels."
+            Message(
+                "not-built",
+                "A classifier in it cannot be built: {error}. Install what it was made with"
+                "{, or pass estimator=, a classifier that was fitted on the labels|}.",
+                error=repr(error),
+            )
         ) from error
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from decoupling._files import written_whole
-from decoupling._text import Message
+from decoupling._text import Message, message_of
 from decoupling._validation import warn_user
 from decoupling._version import __version__
 from decoupling.classifier.estimator import DecouplingClassifier
@@ -234,7 +234,9 @@ def _naming(path: str | PathLike[str]) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise ValueError(f"{path} cannot be loaded. {error}") from error
+        why = message_of(error)
+        message = Message("not-loaded", "{path} cannot be loaded. {why}", path=path, why=why)
+        raise ValueError(message) from error
 
 
 def _rebuilt(reader: Reader, state: bytes, holds: str) -> Any:

@@ -37,7 +37,7 @@ from decoupling.diagnostics.reasons import stop_in_words
 from decoupling.report.changes import changes_of
 from decoupling.report.facts import Facts, read_facts
 from decoupling.report.light import light_of
-from decoupling.report.reproduce import reproduction_of
+from decoupling.report.reproduction import reproduction_of
 from decoupling.report.review import review_of
 from decoupling.report.text import count, percent, plain
 from decoupling.report.verdict import MENDED, SURE, finding_of, words_of

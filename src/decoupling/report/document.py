@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from decoupling._files import written_whole
+from decoupling._text import Message
 from decoupling.report.markdown import report_markdown
 from decoupling.report.page import report_page
 
@@ -66,8 +67,12 @@ class Report:
         }
         if path.suffix.lower() not in forms:
             raise ValueError(
-                f"path must end in .html, .md or .json, which says what to write; got "
-                f"{path.name!r}."
+                Message(
+                    "unknown-form",
+                    "{@path} must end in .html, .md or .json, which says what to write; got "
+                    "{name!r}.",
+                    name=path.name,
+                )
             )
         data = forms[path.suffix.lower()]().encode("utf-8")
         with written_whole(path) as part:

@@ -20,7 +20,7 @@ from decoupling.diagnostics.record import Diagnostics, Reason
 from decoupling.diagnostics.warnings import collapsed, unbalanced
 from decoupling.label_model.model import agreement_with_labels
 from decoupling.report.facts import Facts
-from decoupling.report.text import count, listed, percent
+from decoupling.report.text import count, joined_names, percent
 
 if TYPE_CHECKING:
     from decoupling.classifier.estimator import DecouplingClassifier
@@ -125,7 +125,7 @@ def _one_sided(clf: DecouplingClassifier, facts: Facts) -> Reason:
     else:
         light, code = "amber", "rate-estimated"
         more = "That rate is estimated from the rows that look surest."
-    return _reason(light, "identifiability", code, text + more, classes=listed(never))
+    return _reason(light, "identifiability", code, text + more, classes=joined_names(never))
 
 
 def _share_at_prior(facts: Facts) -> float:
@@ -144,7 +144,7 @@ def _support(facts: Facts) -> Reason:
             "No row carries the label {labels}: there are no data, and what is said of it is the "
             "prior's word."
         )
-        return _reason("amber", "support", "no-rows", text, labels=listed(none))
+        return _reason("amber", "support", "no-rows", text, labels=joined_names(none))
     few = [facts.labels[s] for s in columns if rows[s] < ENOUGH]
     if few:
         text = (
@@ -152,7 +152,7 @@ def _support(facts: Facts) -> Reason:
             "than a guess."
         )
         return _reason(
-            "amber", "support", "few-rows-of-label", text, enough=ENOUGH, labels=listed(few)
+            "amber", "support", "few-rows-of-label", text, enough=ENOUGH, labels=joined_names(few)
         )
     text = "Every label is carried by {least} rows or more."
     return _reason("green", "support", "enough-rows", text, least=count(rows[columns].min()))

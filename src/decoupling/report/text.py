@@ -35,12 +35,12 @@ def quoted(name: object) -> str:
     return f"“{short(name)}”"
 
 
-def listed(names: Sequence[object]) -> str:
+def joined_names(names: Sequence[object]) -> str:
     """The first few names, and how many more there are.
 
     Examples
     --------
-    >>> listed(["a", "b", "c"])
+    >>> joined_names(["a", "b", "c"])
     '“a”, “b” and “c”'
     """
     shown, rest = [quoted(name) for name in names[:SHOWN]], len(names) - SHOWN

@@ -8,7 +8,7 @@ import numpy as np
 
 from decoupling._typing import BoolArray
 from decoupling.report.facts import Facts
-from decoupling.report.text import count, interval, listed, percent, plain, quoted, rows
+from decoupling.report.text import count, interval, joined_names, percent, plain, quoted, rows
 
 # The share of the expected errors that a list of rows to mend is measured by.
 MENDED: Final = 0.8
@@ -180,5 +180,5 @@ def _on_unlabelled(unlabelled: dict[str, Any] | None, facts: Facts) -> list[str]
         f"For {sure} of them the class has a probability of {SURE} or more.",
         f"The class given most often is {quoted(names[0])}."
         if len(names) == 1
-        else f"The classes given most often are {listed(names)}.",
+        else f"The classes given most often are {joined_names(names)}.",
     ]

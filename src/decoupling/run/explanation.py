@@ -109,7 +109,7 @@ def _percent(p: float) -> str:
     return "more than 99.9%" if 0.9995 <= p < 1 else f"{p:.1%}"
 
 
-def explain(clf: DecouplingClassifier, row: int, *, decided: bool = False) -> Explanation:
+def explanation_of(clf: DecouplingClassifier, row: int, *, decided: bool = False) -> Explanation:
     """What is known of a row that a classifier was fitted on."""
     n_rows = len(clf.label_proba_)
     if not 0 <= row < n_rows:

@@ -17,12 +17,13 @@ import numpy as np
 import scipy
 import sklearn
 
-import decoupling
 from decoupling._files import written_whole
 from decoupling._typing import AnyArray, IntArray
+from decoupling._version import __version__
 from decoupling.fits.ensembles import FITTING, fit_clone
 from decoupling.persistence.archive import packed, unpacked
 from decoupling.persistence.estimators import built, jotted, not_trusted, written
+from decoupling.run.settings import option_of
 from decoupling.tables.reading import TableError
 
 _RUN: Final = "run.json"
@@ -73,10 +74,10 @@ def what_runs(
     """
     run = {
         "table": table,
-        **{f"--{name.replace('_', '-')}": value for name, value in settings.items()},
+        **{option_of(name): value for name, value in settings.items()},
         "--decisions": decisions,  # by what is in the file, wherever it lies
         "Python": platform.python_version(),
-        "decoupling": decoupling.__version__,
+        "decoupling": __version__,
         "numpy": np.__version__,
         "scipy": scipy.__version__,
         "scikit-learn": sklearn.__version__,

@@ -11,9 +11,8 @@ import numpy as np
 
 from decoupling._typing import AnyArray, FloatArray
 from decoupling.classifier.estimator import DecouplingClassifier
-from decoupling.run.settings import Settings
+from decoupling.run.settings import OPTIONS, Settings
 from decoupling.run.solving import Solved
-from decoupling.run.wording import OPTIONS
 from decoupling.tables.features import Feature, feature_array
 from decoupling.tables.problem import proba_array
 from decoupling.tables.reading import Table, TableError

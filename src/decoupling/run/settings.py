@@ -1,17 +1,21 @@
-"""All that a run depends on, and the file that keeps it."""
+"""All that a run depends on, declared once: options of commands, and the file that keeps them."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import tomllib
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
-import decoupling
+from decoupling._version import __version__
 from decoupling.tables.reading import TableError
 
+# The largest random state that numpy takes.
+LARGEST_SEED: Final = 2**32 - 1
 # What a field of a type may be in TOML.
 _KINDS: Final[dict[str, tuple[type, ...]]] = {
     "str": (str,),
@@ -24,58 +28,126 @@ _KINDS: Final[dict[str, tuple[type, ...]]] = {
 
 
 @dataclass(frozen=True)
-class Settings:
-    """All that a run depends on, besides the file.
+class Option:
+    """How the command line shows a setting, and what it is called in Python.
 
     Attributes
     ----------
-    label, id, exclude, categorical, numeric, unlabelled, label_proba, image
-        As in `pose`; ``id`` is its ``id_column``.
-    task, negative, noise, labelled, rounds
-        As in `DecouplingClassifier`.
-    folds : int
-        Its ``cv``.
-    estimator : str
-        As in `make_estimator`.
-    seed : int
-        Its ``random_state``.
-    delimiter, encoding, decimal
-        As in `read_table`.
-    decisions : str
-        Path of a file as `read_decisions` takes it.
-    format, raw_csv
-        Of the tables that are written.
+    text : str
+        What ``--help`` says.
+    arguments : tuple of str
+        Arguments of Python with this value, if they have another name.
+    least, most : float or None
+        Bounds of a number.
+    is_path : bool
+        Whether it is the path of a file.
     """
 
-    label: str | None = None
-    id: str | None = None
-    exclude: tuple[str, ...] = ()
-    categorical: tuple[str, ...] = ()
-    numeric: tuple[str, ...] = ()
-    unlabelled: str | None = None
-    label_proba: str | None = None
-    image: str | None = None
-    task: str = "auto"
-    negative: str = "negative"
-    noise: float | None = None
-    labelled: float | None = None
-    estimator: str = "logistic"
-    folds: int = 5
-    rounds: int = 5
-    seed: int = 0
-    delimiter: str | None = None
-    encoding: str | None = None
-    decimal: str | None = None
-    decisions: str | None = None
-    format: str = "parquet"
-    raw_csv: bool = False
+    text: str
+    arguments: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    is_path: bool = False
+
+
+def _setting(default: Any, text: str, **more: Any) -> Any:
+    return field(default=default, metadata={"option": Option(text, **more)})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All that a run depends on, besides the file: the options of ``decoupling run``.
+
+    Attributes are in the order of run.toml. Those from ``label`` to ``image`` are arguments of
+    `pose`, from ``task`` to ``seed`` of `DecouplingClassifier`, from ``delimiter`` to ``decimal``
+    of `read_table`, and ``decisions`` is a file for `read_decisions`.
+    """
+
+    label: str | None = _setting(None, "Column of the labels; guessed if left out.")
+    id: str | None = _setting(
+        None,
+        "Column that names the rows; it is no feature.",
+        arguments=("id_column", "row_names"),
+    )
+    exclude: tuple[str, ...] = _setting((), "Column to leave out; may be repeated.")
+    categorical: tuple[str, ...] = _setting(
+        (), "Column of categories, though of numbers by its looks; may be repeated."
+    )
+    numeric: tuple[str, ...] = _setting(
+        (), "Column of numbers, though written like 1,234.50, 12% or $3; may be repeated."
+    )
+    unlabelled: str | None = _setting(None, "Value that means unlabelled, besides an empty cell.")
+    label_proba: str | None = _setting(
+        None, "Columns whose names begin so are p(label | x), known from elsewhere."
+    )
+    image: str | None = _setting(
+        None,
+        "Column of images or of their paths, shown in the report.",
+        arguments=("thumbnails",),
+    )
+    task: str = _setting(
+        "auto",
+        "auto, supervised, semi-supervised, positive-unlabelled, multi-positive-unlabelled, "
+        "noisy, class-conditional-noise or complementary.",
+    )
+    negative: str = _setting(
+        "negative", "Class that is never labelled, in positive-unlabelled tasks."
+    )
+    noise: float | None = _setting(None, "Share of wrong labels, if it is known.", least=0, most=1)
+    labelled: float | None = _setting(
+        None, "Share of rows with a label, by class.", least=0, most=1
+    )
+    estimator: str = _setting("logistic", "logistic, forest, boosting, mlp, or module:object.")
+    folds: int = _setting(5, "Folds of the cross-fitting.", arguments=("cv",), least=2)
+    rounds: int = _setting(5, "Rounds of retraining at most; 0 is the paper.", least=0)
+    seed: int = _setting(
+        0,
+        "Deals rows to folds, and draws bags of a rare label.",
+        arguments=("random_state",),
+        least=0,
+        most=LARGEST_SEED,
+    )
+    delimiter: str | None = _setting(None, "Between cells; guessed if left out.")
+    encoding: str | None = _setting(None, "Of the text; guessed if left out.")
+    decimal: str | None = _setting(None, "Decimal point or comma; guessed if left out.")
+    decisions: str | None = _setting(
+        None,
+        "decisions.csv from the report: classes that are known.",
+        arguments=("known_classes",),
+        is_path=True,
+    )
+    format: str = _setting("parquet", "Of the probabilities: parquet or csv.")
+    raw_csv: bool = _setting(False, "Leave texts alone that a spreadsheet would take for formulas.")
+
+
+def option_of(name: str) -> str:
+    """A setting as it is typed.
+
+    Examples
+    --------
+    >>> option_of("raw_csv")
+    '--raw-csv'
+    """
+    return f"--{name.replace('_', '-')}"
+
+
+def _options() -> dict[str, str]:
+    found = {"n_review": "--review", "path": "--out"}  # of other commands
+    for each in fields(Settings):
+        names = each.metadata["option"].arguments or (each.name,)
+        found |= dict.fromkeys(names, option_of(each.name))
+    return found
+
+
+# The option of each argument of Python, for `Message.told`.
+OPTIONS: Final[Mapping[str, str]] = MappingProxyType(_options())
 
 
 def settings_toml(settings: Settings, file: str, digest: str) -> str:
     """A run as TOML, with the version that made it, the path of the file and its SHA-256."""
     lines = [
         "# decoupling run --config run.toml --out FOLDER does the same again.",
-        f"version = {json.dumps(decoupling.__version__)}",
+        f"version = {json.dumps(__version__)}",
         f"file = {_toml(file)}",
         f"sha256 = {json.dumps(digest)}",
         "",
@@ -112,7 +184,7 @@ def read_settings(path: Path) -> tuple[Settings, Path | None, str | None]:
         raise TableError(f"{path.name}: file cannot be {file!r}.")
     if not isinstance(given, dict):
         raise TableError(f"{path.name}: settings must be a table, [settings].")
-    kinds = {field.name: _KINDS[str(field.type)] for field in fields(Settings)}
+    kinds = {each.name: _KINDS[str(each.type)] for each in fields(Settings)}
     unknown = sorted(set(given) - set(kinds))
     if unknown:
         raise TableError(f"{path.name} has settings that are not known: {', '.join(unknown)}.")

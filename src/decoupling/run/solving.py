@@ -16,8 +16,7 @@ from decoupling._typing import AnyArray
 from decoupling.classifier.estimator import DecouplingClassifier
 from decoupling.fits.given import GivenProba
 from decoupling.run.decisions import Decisions, read_decisions
-from decoupling.run.settings import Settings
-from decoupling.run.wording import OPTIONS
+from decoupling.run.settings import OPTIONS, Settings
 from decoupling.tables.estimators import make_estimator
 from decoupling.tables.problem import Problem, as_label, pose
 from decoupling.tables.reading import Table, read_table
@@ -106,7 +105,7 @@ def _cut(message: Message) -> Message:
     return message if short else Message.plain(text[: _LONGEST - 1] + "…", message.code)
 
 
-def solve(
+def solve_problem(
     problem: Problem,
     settings: Settings,
     decisions: Decisions | None = None,
@@ -119,7 +118,7 @@ def solve(
 
 
 def rehearse(problem: Problem, settings: Settings, decisions: Decisions | None = None) -> Task:
-    """Refuse what `solve` would refuse before it fits anything; return the task it would solve."""
+    """Return the task that `solve_problem` would solve; refuse what it would, without a fit."""
     clf = _classifier(problem, settings)
     return clf.check(problem.X, problem.labels, known_classes=_known(decisions))
 

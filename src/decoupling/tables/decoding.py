@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
+from decoupling._text import Message
+
 _BOMS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -80,7 +82,8 @@ def beginning_of(path: Path, encoding: str) -> str:
     except UnicodeDecodeError as error:
         raise _not_this_encoding(path, encoding, error) from error
     except LookupError as error:
-        raise TableError(f"encoding {encoding!r} is none of texts that Python knows.") from error
+        template = "{@encoding} {name!r} is none of texts that Python knows."
+        raise TableError(Message("unknown-encoding", template, name=encoding)) from error
     return text.rsplit("\n", 1)[0] + "\n" if more and "\n" in text else text
 
 

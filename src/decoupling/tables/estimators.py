@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from decoupling._text import Message
 from decoupling.tables.features import Feature
 
 # Categories that are kept apart; rarer ones are taken together.
@@ -38,7 +39,12 @@ def make_estimator(name: str, features: Sequence[Feature], seed: int) -> Any:
         return make_pipeline(_prepared(features, scaled=True), _imported(name))
     if name not in ESTIMATORS:
         raise ValueError(
-            f"estimator must be one of {', '.join(ESTIMATORS)}, or module:object; got {name!r}."
+            Message(
+                "unknown-estimator",
+                "{@estimator} must be one of {names}, or module:object; got {name!r}.",
+                names=", ".join(ESTIMATORS),
+                name=name,
+            )
         )
     return ESTIMATORS[name](features, seed)
 
@@ -53,12 +59,22 @@ def _imported(name: str) -> Any:
         made = found() if callable(found) and not isinstance(found, BaseEstimator) else found
     except Exception as error:  # whatever the code of others does
         raise ValueError(
-            f"estimator {name!r} cannot be had: {type(error).__name__}: {error}."
+            Message(
+                "no-estimator",
+                "{@estimator} {name!r} cannot be had: {kind}: {error}.",
+                name=name,
+                kind=type(error).__name__,
+                error=str(error),
+            )
         ) from error
     if not (hasattr(made, "fit") and hasattr(made, "predict_proba")):
         raise ValueError(
-            f"estimator {name!r} is no classifier with probabilities: it has no fit or no "
-            "predict_proba."
+            Message(
+                "no-classifier",
+                "{@estimator} {name!r} is no classifier with probabilities: it has no fit or no "
+                "predict_proba.",
+                name=name,
+            )
         )
     return made
 

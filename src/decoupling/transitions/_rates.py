@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from decoupling._text import Argument, Message
 from decoupling._typing import FloatArray
 from decoupling._validation import ROUNDING, SUM_TOLERANCE, as_float, first_offence
 
@@ -62,8 +63,15 @@ def check_rates(name: str, values: Any, classes: Names) -> FloatArray:
     bad = np.flatnonzero(~((rates >= 0) & (rates <= 1)))
     if len(bad):
         raise ValueError(
-            f"{name}: {rates[bad[0]]:.6g} for class {classes[bad[0]]!r} is not a probability in "
-            f"[0, 1] ({len(bad)} such in all)."
+            Message(
+                "no-probability",
+                "{name}: {rate:.6g} for class {of!r} is not a probability in [0, 1] ({n} such in "
+                "all).",
+                name=Argument(name),
+                rate=rates[bad[0]],
+                of=classes[bad[0]],
+                n=len(bad),
+            )
         )
     return rates
 
@@ -90,9 +98,13 @@ def check_labelled(labelled: Rates, classes: Names) -> FloatArray:
     never = [repr(c) for c, rate in zip(classes, rates, strict=True) if rate == 0]
     if never:
         raise ValueError(
-            f"labelled: 0 for class {', '.join(never)}. A class that never gets a label cannot be "
-            "learned from labels; give a rate above 0, or make it the negative class of "
-            "multi_positive_unlabelled."
+            Message(
+                "never-labelled",
+                "{@labelled}: 0 for class {classes}. A class that never gets a label cannot be "
+                "learned from labels; give a rate above 0, or make it the negative class of "
+                "{multi_positive_unlabelled|--task multi-positive-unlabelled}.",
+                classes=", ".join(never),
+            )
         )
     return rates
 

@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from decoupling._text import Message
 from decoupling._typing import IntArray
 from decoupling.labels.frames import objects_of
 from decoupling.labels.observed import ObservedLabels, encode_labels
@@ -56,7 +57,12 @@ def choose_task(
     some_unlabelled = not bool(observed.labelled.all())
     if not isinstance(name, str) or name not in TASKS:
         raise ValueError(
-            f"task must be one of {', '.join(TASKS)} or a TransitionPrior; got {name!r}."
+            Message(
+                "unknown-task",
+                "{@task} must be one of {tasks}{ or a TransitionPrior|}; got {name!r}.",
+                tasks=", ".join(TASKS),
+                name=name,
+            )
         )
     if name == "auto":
         name = "positive-unlabelled" if some_unlabelled and len(labels) == 1 else "noisy"
@@ -67,19 +73,29 @@ def choose_task(
         return in_order(replace(task, name=name))
     if len(labels) < 2:
         advice = (
-            'Use task="positive-unlabelled".'
+            'Use {@task:="positive-unlabelled"}.'
             if some_unlabelled
-            else "If other rows are unlabelled, mark them with None or NaN: that is "
-            '"positive-unlabelled".'
+            else "If other rows are unlabelled, {mark them with None or NaN|leave their cells "
+            'empty}: that is "positive-unlabelled".'
         )
         raise ValueError(
-            f"y has only 1 class, {labels[0]!r}, and task {name!r} needs at least two. {advice}"
+            Message(
+                "one-class",
+                "{y|The column of labels} has only 1 class, {label!r}, and task {task!r} needs at "
+                f"least two. {advice}",
+                label=labels[0],
+                task=name,
+            )
         )
     if name == "supervised":
         if some_unlabelled:
             raise ValueError(
-                f"y has {int((~observed.labelled).sum())} unlabelled rows, which a supervised task "
-                'does not have. Use task="semi-supervised".'
+                Message(
+                    "unlabelled-rows",
+                    "{y|The column of labels} has {n} unlabelled rows, which a supervised task "
+                    'does not have. Use {@task:="semi-supervised"}.',
+                    n=int((~observed.labelled).sum()),
+                )
             )
         return tasks.noisy(labels) if noise else tasks.supervised(labels)
     if name == "class-conditional-noise":
@@ -95,14 +111,26 @@ def _check_one_sided(name: str, observed: ObservedLabels) -> None:
     labels = _names(observed.values)
     if observed.labelled.all():
         raise ValueError(
-            f"task {name!r} needs unlabelled rows, and every row of y has a label. Mark unlabelled "
-            "rows with None or NaN, or say which label means unlabelled, such as unlabelled=0."
+            Message(
+                "no-unlabelled-rows",
+                "task {task!r} needs unlabelled rows, and every row {of y |}has a label. "
+                "{Mark unlabelled rows with None or NaN|Leave the cells of unlabelled rows empty}, "
+                "or say which label means unlabelled, such as {@unlabelled:=0}.",
+                task=name,
+            )
         )
     if name == "positive-unlabelled" and len(labels) > 1:
         counts = ", ".join(f"{v!r} ({n})" for v, n in zip(labels, observed.counts, strict=True))
         raise ValueError(
-            f"task {name!r} has a single label, and y has {len(labels)}: {counts}. If one of them "
-            'means unlabelled pass it as unlabelled=...; else use "multi-positive-unlabelled".'
+            Message(
+                "several-labels",
+                "task {task!r} has a single label, and {y|the column of labels} has {n}: {counts}. "
+                "If one of them means unlabelled {pass|give} it as {@unlabelled:=}{...|}; else use "
+                '"multi-positive-unlabelled".',
+                task=name,
+                n=len(labels),
+                counts=counts,
+            )
         )
 
 
@@ -120,8 +148,13 @@ def negative_name(
         )
     if negative in labels:
         raise ValueError(
-            f"The negative class is called {negative!r}, which is also a label in y. If it means "
-            f"unlabelled pass unlabelled={negative!r}; otherwise name it with negative=..."
+            Message(
+                "negative-is-a-label",
+                "The negative class is called {name!r}, which is also a label in "
+                "{y|the column of labels}. If it means unlabelled {pass|give} "
+                "{@unlabelled:={name!r}}; otherwise name it with {@negative:=}{...|.}",
+                name=negative,
+            )
         )
     if negative != DEFAULT_NEGATIVE:
         return negative

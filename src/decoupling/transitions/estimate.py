@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from decoupling._text import Message
 from decoupling._typing import BoolArray, FloatArray, IntArray
 from decoupling.transitions._rates import Rates, check_labelled, check_noise, uniform_noise
 from decoupling.transitions.prior import TransitionPrior
@@ -250,8 +251,12 @@ def with_rates(
         share = check_labelled(labelled, names)
         if not task.has_unlabelled and (share < 1).any():
             raise ValueError(
-                "labelled is below 1, but no row is unlabelled: leave it out, or mark unlabelled "
-                "rows with None or NaN."
+                Message(
+                    "nothing-unlabelled",
+                    "{@labelled} is below 1, but no row is unlabelled: leave it out, or "
+                    "{mark unlabelled rows with None or NaN|leave the cells of unlabelled rows "
+                    "empty}.",
+                )
             )
     if noise is not None:
         square = not isinstance(noise, Mapping) and np.ndim(noise) == 2
@@ -264,9 +269,16 @@ def with_rates(
     if len(impossible):
         c, s = impossible[0]
         raise ValueError(
-            f"noise: class {task.classes[c]!r} would get the label {task.labels[s]!r}, which task "
-            f"{task.name!r} excludes ({len(impossible)} such in all). Leave noise out, or give a "
-            "TransitionPrior as task."
+            Message(
+                "excluded-label",
+                "{@noise}: class {name!r} would get the label {label!r}, which task {task!r} "
+                "excludes ({n} such in all). Leave {@noise} out"
+                "{, or give a TransitionPrior as task|}.",
+                name=task.classes[c],
+                label=task.labels[s],
+                task=task.name,
+                n=len(impossible),
+            )
         )
     return out
 

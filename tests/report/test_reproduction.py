@@ -3,7 +3,7 @@
 from sklearn.linear_model import LogisticRegression
 
 from decoupling import DecouplingClassifier
-from decoupling.report.reproduce import reproduction_of
+from decoupling.report.reproduction import reproduction_of
 
 
 def test_the_call_can_be_run(noisy):

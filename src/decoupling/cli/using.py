@@ -1,11 +1,11 @@
-"""`decoupling apply`, `report` and `explain`: what the model of a run is good for; and `info`."""
+"""`decoupling apply`, `report` and `explain`, which use the model of a run; and `info`."""
 
 from __future__ import annotations
 
 import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from rich.markup import escape
@@ -13,40 +13,33 @@ from rich.table import Table as Grid
 
 from decoupling._text import Message
 from decoupling.cli.checking import print_warnings
-from decoupling.cli.options import (
-    NOTHING_WRITTEN,
-    Decimal,
-    Delimiter,
-    Encoding,
-    File,
-    Force,
-    Json,
-    Model,
-    RawCsv,
-    tab,
-)  # fmt: skip
+from decoupling.cli.options import NOTHING_WRITTEN, File, Force, Json, Model, with_settings
 from decoupling.cli.pipes import as_file
-from decoupling.cli.terminal import console, plainly, print_json, shown, told, written
+from decoupling.cli.terminal import console, plainly, print_json, print_written, shown, told
+from decoupling.run.settings import OPTIONS, Settings
 
+if TYPE_CHECKING:
+    from decoupling.tables.reading import Table
+
+# Packages whose versions matter for a report of a bug.
 _PACKAGES: Final = (
     "decoupling", "numpy", "scipy", "scikit-learn", "pyarrow", "matplotlib", "jinja2", "skops",
     "typer", "rich", "pandas", "polars", "torch",
 )  # fmt: skip
 
 
+@with_settings("delimiter", "encoding", "decimal", "raw_csv")
 def apply(
     model: Model,
     file: File,
+    *,
+    settings: Settings,
     out: Annotated[Path, typer.Option(help="File to write: .parquet or .csv.")] = Path(
         "classes.csv"
     ),
     trust: Annotated[
         bool, typer.Option("--trust", help="Load a model of trees, if you know who made the file.")
     ] = False,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
-    raw_csv: RawCsv = False,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
@@ -54,41 +47,50 @@ def apply(
 
     decoupling apply demo/run demo/digits.csv --out demo/classes.csv --force
     """
-    from decoupling._files import written_whole
-    from decoupling.run.outputs import class_columns, new_rows
     from decoupling.run.solving import collected_warnings
-    from decoupling.tables.reading import TableError, read_table
-    from decoupling.tables.writing import refuse_existing, write_csv, write_parquet
+    from decoupling.tables.reading import TableError
+    from decoupling.tables.writing import refuse_existing
 
     with plainly(NOTHING_WRITTEN):
         if out.suffix not in (".csv", ".parquet"):
             raise TableError(f"--out must end in .csv or .parquet; got {out.name!r}.")
         refuse_existing(out.parent, [out.name], force=force, inputs=[file, model])
         clf, about = _loaded(model, classifiers=True, trust=trust)
-        with collected_warnings() as warned, as_file(file) as path:
-            table = read_table(path, delimiter=tab(delimiter), encoding=encoding, decimal=decimal)
-            columns = class_columns(clf, new_rows(table, about), table, about.get("id"))
-        with written_whole(out) as part:
-            if out.suffix == ".csv":
-                write_csv(part, columns, raw=raw_csv)
-            else:
-                write_parquet(part, columns)
+        with collected_warnings() as warned:
+            table = _applied(clf, about, file, out, settings)
         if as_json:
-            print_json(
-                {
-                    "rows": len(table),
-                    "guesses": table.guesses,
-                    "warnings": told(warned),
-                    "files": [str(out)],
-                }
-            )
+            found = {"rows": len(table), "guesses": table.guesses, "warnings": told(warned)}
+            print_json(found | {"files": [str(out)]})
             return
         console.print(f"{len(table):,} rows")
         if table.guesses:
             guesses = ", ".join(f"{name} {value!r}" for name, value in table.guesses.items())
             console.print(f"  guessed: {shown(guesses)}", markup=False)
         print_warnings(warned)
-        written([out])
+        print_written([out])
+
+
+def _applied(clf: Any, about: dict[str, Any], file: Path, out: Path, settings: Settings) -> Table:
+    """Read a table, and write a file with the classes of its rows."""
+    from decoupling._files import written_whole
+    from decoupling.run.outputs import class_columns, new_rows
+    from decoupling.tables.reading import read_table
+    from decoupling.tables.writing import write_csv, write_parquet
+
+    with as_file(file) as path:
+        table = read_table(
+            path,
+            delimiter=settings.delimiter,
+            encoding=settings.encoding,
+            decimal=settings.decimal,
+        )
+        columns = class_columns(clf, new_rows(table, about), table, about.get("id"))
+    with written_whole(out) as part:
+        if out.suffix == ".csv":
+            write_csv(part, columns, raw=settings.raw_csv)
+        else:
+            write_parquet(part, columns)
+    return table
 
 
 def _loaded(
@@ -127,7 +129,6 @@ def report(
     """
     from decoupling.report.content import report_content
     from decoupling.report.document import Report
-    from decoupling.run.wording import OPTIONS
     from decoupling.tables.writing import refuse_existing
 
     with plainly(NOTHING_WRITTEN):
@@ -144,7 +145,7 @@ def report(
         if as_json:
             print_json({"verdict": content["verdict"], "files": [str(path)]})
             return
-        written([path])
+        print_written([path])
 
 
 def _warnings(about: dict[str, Any]) -> list[Message]:
@@ -163,12 +164,12 @@ def explain(
 
     decoupling explain 17 demo/run
     """
-    from decoupling.run.explanation import explain as explained
+    from decoupling.run.explanation import explanation_of
 
     with plainly(NOTHING_WRITTEN):
         clf, about = _loaded(model)
         number = _row_number(row, about.get("row_names"))
-        found = explained(clf, number, decided=number in about.get("decided", ()))
+        found = explanation_of(clf, number, decided=number in about.get("decided", ()))
         if as_json:
             print_json(found.as_dict())
             return
