@@ -6,7 +6,7 @@ RUN    := $(VENV)/bin/python
 PIP    := $(RUN) -m pip install --quiet --disable-pip-version-check
 ARGS   ?=
 
-.PHONY: help demo test check docs graph bench quality recipe balance study reference sbc reproduce mutants nightly soak fuzz audit clean
+.PHONY: help demo test check docs graph floors bench quality recipe balance study reference sbc reproduce mutants nightly soak fuzz audit clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -14,8 +14,8 @@ help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
 # Small problems, and tests that share the cores, are fastest with one BLAS thread per process.
-demo test check docs quality recipe balance study reference sbc reproduce nightly soak fuzz: export OMP_NUM_THREADS := 1
-demo test check docs quality recipe balance study reference sbc reproduce nightly soak fuzz: export OPENBLAS_NUM_THREADS := 1
+demo test check docs floors quality recipe balance study reference sbc reproduce nightly soak fuzz: export OMP_NUM_THREADS := 1
+demo test check docs floors quality recipe balance study reference sbc reproduce nightly soak fuzz: export OPENBLAS_NUM_THREADS := 1
 
 demo: $(VENV)/cli.stamp  ## digits with bad labels: before and after, and a report in demo/
 	@$(VENV)/bin/decoupling demo --force
@@ -33,6 +33,10 @@ check: $(VENV)/dev.stamp  ## format, lint, types, layers, doctests, the README a
 
 graph: $(VENV)/dev.stamp  ## the import graph: sizes, longest chain, cycles, what is over a limit
 	$(RUN) tools/graph.py $(ARGS)
+
+# An environment of its own: these are the oldest packages, and development has the newest.
+floors: $(VENV)-floors/test.stamp  ## run the tests on the lowest versions that pyproject.toml allows
+	$(VENV)-floors/bin/python -m pytest -n auto $(ARGS)
 
 docs: $(VENV)/docs.stamp  ## the site, in build/docs; a warning is an error, and no network is needed
 	$(RUN) -m sphinx -W --keep-going -b html docs build/docs $(ARGS)
@@ -77,13 +81,20 @@ audit: $(VENV)/audit.stamp  ## ask the advisory database about the dependencies;
 	$(RUN) -m pip_audit --local --skip-editable --strict $(ARGS)
 
 clean:  ## remove the environment, caches and builds
-	rm -rf $(VENV) build dist .*_cache .hypothesis docs/gallery docs/generated docs/reference/generated
+	rm -rf $(VENV) $(VENV)-floors build dist .*_cache .hypothesis docs/gallery docs/generated docs/reference/generated
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(RUN):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "decoupling needs Python 3.11 or later: make PYTHON=python3.11 ..." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+
+$(VENV)-floors/test.stamp: pyproject.toml tools/floors.py | $(RUN)
+	$(PYTHON) -m venv $(VENV)-floors
+	$(RUN) tools/floors.py > $(VENV)-floors/constraints.txt
+	$(VENV)-floors/bin/python -m pip install --quiet --disable-pip-version-check \
+		--constraint $(VENV)-floors/constraints.txt --editable ".[test]"
+	@touch $@
 
 $(VENV)/core.stamp: pyproject.toml | $(RUN)
 	$(PIP) --editable .
