@@ -210,7 +210,7 @@ def listed(names: Sequence[Hashable]) -> str:
     return first_few([repr(name) for name in names])
 
 
-def first_few(texts: Sequence[str]) -> str:
+def first_few(texts: Sequence[str], separator: str = ", ") -> str:
     """The first few texts, and how many more there are."""
     rest = len(texts) - _SHOWN
-    return ", ".join(texts[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
+    return separator.join(texts[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")

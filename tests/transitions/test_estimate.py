@@ -14,6 +14,7 @@ from decoupling.transitions.estimate import (
     first_transitions,
     with_rates,
 )
+from decoupling.transitions.projection import project
 
 AB, ABC = ("a", "b"), ("a", "b", "c")
 
@@ -253,7 +254,7 @@ def test_the_first_transitions_obey_the_task(key):
     found, support = first_transitions(task, proba, proba, codes, np.ones(60))
     np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
     np.testing.assert_array_equal(found > 0, task.mask)
-    np.testing.assert_allclose(tasks.project(task, found), found, rtol=1e-9)
+    np.testing.assert_allclose(project(task, found), found, rtol=1e-9)
     assert ((support > 0) == (task.own >= 0)).all()
 
 
@@ -350,7 +351,7 @@ def test_rates_go_by_class_where_the_negative_stands_between_the_others():
     ],
 )
 def test_bad_rates(task, labelled, noise, message):
-    T = tasks.project(task, np.zeros(task.mask.shape))
+    T = project(task, np.zeros(task.mask.shape))
     with pytest.raises(ValueError, match=message):
         with_rates(task, T, labelled, noise)
 

@@ -37,9 +37,9 @@ from decoupling.fits.estimators import (
 )
 from decoupling.fits.plan import IN_ROUNDS, LABEL_MODEL, NOT_AGAIN, ON_RIGHT_LABELS, FitPlan
 from decoupling.inference.math.draws import as_generator, draw_categories
-from decoupling.labels.observed import encode_labels, read_labels
+from decoupling.labels.observed import read_labels, recode_labels
 from decoupling.retraining.answer import Retrained, parts_beside
-from decoupling.transitions.choice import class_array, given_labels, label_codes
+from decoupling.transitions.choice import class_array, label_codes
 from decoupling.transitions.prior import TransitionPrior
 from decoupling.transitions.tasks import Task
 
@@ -366,7 +366,7 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         """
         check_is_fitted(self)
         observed = read_labels(y, unlabelled=self.unlabelled)
-        encode_labels(given_labels(observed), self.classes_)  # refuses those that there are not
+        recode_labels(observed, self.classes_)  # refuses those that there are not
         rows = np.flatnonzero(observed.labelled)
         X = as_rows(X)
         check_consistent_length(X, observed.codes, sample_weight)

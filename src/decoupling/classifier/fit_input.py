@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from decoupling._text import Message, listed
 from decoupling._typing import BoolArray, FloatArray, IntArray
-from decoupling._validation import SUM_TOLERANCE, check_count, check_evidence, is_dask
+from decoupling._validation import check_count, check_evidence, is_dask
 from decoupling.fits.estimators import check_weights
 from decoupling.fits.folds import check_folds
 from decoupling.fits.rows import GivenRows
@@ -23,7 +23,7 @@ from decoupling.inference.ascent.class_prior import ClassPrior
 from decoupling.inference.infer import check_options
 from decoupling.labels.frames import Library, library_of
 from decoupling.labels.observed import ObservedLabels, encode_labels, read_labels
-from decoupling.transitions._rates import allows_noise, check_rates, is_auto
+from decoupling.transitions._rates import allows_noise, check_balance, is_auto
 from decoupling.transitions.choice import choose_task, encode, label_codes
 from decoupling.transitions.estimate import with_rates
 from decoupling.transitions.prior import TransitionPrior
@@ -226,13 +226,7 @@ def expected_shares(class_prior: Any, task: Task) -> FloatArray | None:
     """Share of each class that the user expects, (C,); None if nothing was said of it."""
     if class_prior is None or isinstance(class_prior, ClassPrior):
         return None
-    shares = check_rates("class_prior", class_prior, task.classes)
-    if abs(shares.sum() - 1.0) > SUM_TOLERANCE:
-        raise ValueError(
-            f"class_prior must sum to 1 over the classes {listed(task.classes)}; its "
-            f"sum is {shares.sum():.6g}."
-        )
-    return shares
+    return check_balance("class_prior", class_prior, task.classes)
 
 
 def prefit_columns(

@@ -19,11 +19,11 @@ from decoupling._validation import all_or_nothing, check_count
 from decoupling.classifier.estimator import DecouplingClassifier
 from decoupling.fits.ensembles import Training
 from decoupling.fits.estimators import as_rows, classifier_or_default, needing_proba, tagged_like
-from decoupling.labels.observed import encode_labels, read_labels
+from decoupling.labels.observed import UNLABELLED, encode_labels, read_labels
 from decoupling.neighbours import neighbour_graph
-from decoupling.setred.cut_edges import UNLABELLED, check_graph
+from decoupling.setred.cut_edges import check_graph
 from decoupling.setred.search import Search, most_probable
-from decoupling.transitions.choice import choose_task, class_array, encode, given_labels
+from decoupling.transitions.choice import choose_task, class_array, label_codes
 
 # Of the rows that a decoupled posterior expects in a class, this share begins with its label.
 _FIRST_SHARE: Final = 0.5
@@ -160,7 +160,7 @@ class SetredClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             self.task, observed, negative=self.negative, noise=False, unlabelled=self.unlabelled
         )
         self.classes_ = class_array(task, observed.values)
-        columns = encode(task, given_labels(observed))
+        columns = label_codes(task, observed)
         check_consistent_length(X, columns)
         class_of = np.full(len(task.labels), UNLABELLED)
         own = np.asarray(task.own)

@@ -16,8 +16,9 @@ from sklearn.utils import _safe_indexing
 from decoupling._typing import BoolArray, FloatArray, IntArray
 from decoupling.fits.ensembles import Ensemble, Training
 from decoupling.fits.folds import Fold
+from decoupling.labels.observed import UNLABELLED
 from decoupling.likelihood.mixtures import with_shares
-from decoupling.setred.cut_edges import UNLABELLED, cut_edges
+from decoupling.setred.cut_edges import cut_edges
 
 # Rows of a class that may be there beyond those expected.
 _SOME: Final = 0.5

@@ -15,7 +15,8 @@ from decoupling._text import Message
 from decoupling._typing import BoolArray, FloatArray, IntArray
 from decoupling.transitions._rates import Rates, check_labelled, check_noise, uniform_noise
 from decoupling.transitions.prior import TransitionPrior
-from decoupling.transitions.tasks import Task, project
+from decoupling.transitions.projection import project
+from decoupling.transitions.tasks import Task
 
 # How many times as often a class gets its own label as any other one, at least. A classifier that
 # has learnt nothing would otherwise let labels change places. At 2.4 two classes could not have

@@ -8,7 +8,8 @@ import numpy as np
 
 from decoupling._typing import FloatArray, IntArray
 from decoupling.transitions.conditional import label_conditional
-from decoupling.transitions.tasks import Task, project
+from decoupling.transitions.projection import project
+from decoupling.transitions.tasks import Task
 
 # EM steps. T need not converge: p(y|x) moves as well before the next call.
 _STEPS: Final = 5
