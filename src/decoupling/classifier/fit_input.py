@@ -18,7 +18,7 @@ from decoupling._typing import BoolArray, FloatArray, IntArray
 from decoupling._validation import check_count, check_evidence, is_dask
 from decoupling.fits.estimators import check_weights
 from decoupling.fits.folds import check_folds
-from decoupling.fits.rows import GivenRows
+from decoupling.fits.given_rows import GivenRows
 from decoupling.inference.ascent.class_prior import ClassPrior
 from decoupling.inference.infer import check_options
 from decoupling.labels.frames import Library, library_of

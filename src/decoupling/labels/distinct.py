@@ -13,7 +13,7 @@ from decoupling._text import Message
 from decoupling._typing import AnyArray, BoolArray, IntArray
 from decoupling._validation import is_gap
 from decoupling.labels.frames import objects_of
-from decoupling.labels.wording import rows_text, shown
+from decoupling.labels.wording import label_shown, rows_text
 
 
 def factorise(array: AnyArray) -> tuple[AnyArray, IntArray]:
@@ -31,7 +31,7 @@ def factorise(array: AnyArray) -> tuple[AnyArray, IntArray]:
     except TypeError:
         row, bad = next((i, v) for i, v in enumerate(objects) if not _is_hashable(v))
         raise ValueError(
-            f"y: {shown(bad)} at row {row} cannot be a label, since it is not hashable. "
+            f"y: {label_shown(bad)} at row {row} cannot be a label, since it is not hashable. "
             "Pass one string or number per row."
         ) from None
     inverse = np.fromiter(map(index.__getitem__, _typed(objects)), np.int64, len(objects))
@@ -54,7 +54,7 @@ def _is_hashable(value: object) -> bool:
 def missing_entries(distinct: AnyArray, unlabelled: Hashable) -> BoolArray:
     """Entries that mean unlabelled, (L,)."""
     if not isinstance(unlabelled, Hashable):
-        raise ValueError(f"unlabelled must be one value; got {shown(unlabelled)}.")
+        raise ValueError(f"unlabelled must be one value; got {label_shown(unlabelled)}.")
     if distinct.dtype.kind == "O":
         missing = np.array([is_gap(value) for value in distinct])
     else:
@@ -102,7 +102,8 @@ def check_one_kind(observed: AnyArray, rows: IntArray) -> str:
     kinds = {_kind(of) for of in seen}
     if len(kinds) > 1:
         examples = [
-            f"{of.__name__}, such as {shown(observed[places[0]])} ({rows_text(rows[places].sum())})"
+            f"{of.__name__}, such as {label_shown(observed[places[0]])} "
+            f"({rows_text(rows[places].sum())})"
             for of, places in seen.items()
         ]
         raise ValueError(
@@ -122,7 +123,7 @@ def check_one_kind(observed: AnyArray, rows: IntArray) -> str:
                 "{y|The column of labels} holds labels of type {kind}, such as {label}, which is "
                 "not supported. Convert them to strings or integers; bytes with label.decode().",
                 kind=refused[0].__name__,
-                label=shown(observed[0]),
+                label=label_shown(observed[0]),
             )
         )
     return kinds.pop()

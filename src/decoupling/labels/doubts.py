@@ -13,7 +13,7 @@ from decoupling._text import Argument, Message, first_few
 from decoupling._typing import AnyArray, IntArray
 from decoupling._validation import is_gap, warn_user
 from decoupling.labels.distinct import key_of
-from decoupling.labels.wording import counted, listed_labels, rows_text, shown
+from decoupling.labels.wording import counted, label_shown, listed_labels, rows_text
 
 # What gaps look like once they were made text; hardly anybody's name of a class.
 _WRITTEN_GAPS: Final = {"nan", "<NA>", "NaT"}
@@ -58,7 +58,7 @@ def warn_about_text(values: AnyArray, rows: IntArray) -> None:
                 "{y|The column of labels} has {label} as a string in {rows}: a gap that was made "
                 "text? It is kept as a label; if it means unlabelled, {pass|give} "
                 "{@unlabelled:={label}}.",
-                label=shown(values[written[0]]),
+                label=label_shown(values[written[0]]),
                 rows=rows_text(rows[written].sum()),
             )
         )
@@ -86,8 +86,8 @@ def warn_if_unmatched(distinct: AnyArray, unlabelled: Hashable) -> None:
                 "unlabelled-of-other-type",
                 "unlabelled is {value}, and {y|the column of labels} has {label}, of another type "
                 "and kept as a label. If it means unlabelled, {pass|give} {@unlabelled:={label}}.",
-                value=shown(unlabelled),
-                label=shown(alike[0]),
+                value=label_shown(unlabelled),
+                label=label_shown(alike[0]),
             )
         )
 

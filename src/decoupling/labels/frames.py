@@ -68,8 +68,13 @@ def _from_frame(y: Any) -> AnyArray:
     """A data frame of pandas, polars or pyarrow: by its column, to keep the type."""
     if y.shape[1] != 1:
         return np.asarray(y)
+    return _as_array(_only_column(y))[:, None]
+
+
+def _only_column(y: Any) -> Any:
+    """The column of a data frame that has no other."""
     names = y.column_names if hasattr(type(y), "column_names") else y.columns
-    return _as_array(y[names[0]])[:, None]
+    return y[names[0]]
 
 
 def _from_arrow(y: Any) -> AnyArray:
@@ -85,6 +90,15 @@ def _from_arrow(y: Any) -> AnyArray:
 def objects_of(values: Sequence[object]) -> AnyArray:
     """One-dimensional array of these values, whatever they are."""
     return np.fromiter(values, dtype=object, count=len(values))  # np.array would unpack tuples
+
+
+def names_array(names: Sequence[Hashable]) -> AnyArray:
+    """Names in a type of numpy if they are numbers, booleans or strings, else as objects."""
+    array = np.array(names) if len({type(name) for name in names}) == 1 else np.empty(())
+    # numpy cuts zeros at the end of a string.
+    if array.ndim == 1 and array.dtype.kind in "biufU" and array.tolist() == list(names):
+        return array
+    return objects_of(names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,6 +239,5 @@ def _dtype(y: Any) -> Any:
     if hasattr(type(y), "columns"):
         if y.shape[1] != 1:
             return None
-        names = y.column_names if hasattr(type(y), "column_names") else y.columns
-        y = y[names[0]]
+        y = _only_column(y)
     return y.type if hasattr(type(y), "type") else getattr(y, "dtype", None)

@@ -166,17 +166,15 @@ def encode_labels(
     return _spread(missing, position)[inverse]
 
 
-def recode_labels(
-    observed: ObservedLabels, values: Iterable[Hashable] | AnyArray, *, name: str = "y"
-) -> IntArray:
+def recode_labels(observed: ObservedLabels, values: Iterable[Hashable] | AnyArray) -> IntArray:
     """Index of each row's label in other values than its own.
 
     Parameters
     ----------
     observed : ObservedLabels
         Labels that were read.
-    values, name
-        As for `encode_labels`.
+    values : (L,) sequence or array
+        The known labels, in any order.
 
     Returns
     -------
@@ -188,7 +186,7 @@ def recode_labels(
     >>> recode_labels(read_labels(["dog", None, "cat"]), ["fox", "dog", "cat"])
     array([ 1, -1,  2])
     """
-    position = _positions(observed.values, observed.counts, values, name)
+    position = _positions(observed.values, observed.counts, values, "y")
     return np.append(position, UNLABELLED)[observed.codes]  # code -1 is the last entry
 
 

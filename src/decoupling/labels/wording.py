@@ -17,12 +17,12 @@ _LONGEST: Final = 80
 def counted(values: AnyArray, rows: IntArray) -> str:
     """Labels with their numbers of rows, the most frequent first."""
     order = np.argsort(-rows, kind="stable")
-    return first_few([f"{shown(values[i])} ({rows[i]})" for i in order])
+    return first_few([f"{label_shown(values[i])} ({rows[i]})" for i in order])
 
 
 def listed_labels(values: Sequence[Any]) -> str:
     """The first few labels, and how many more there are."""
-    return first_few([shown(value) for value in values])
+    return first_few([label_shown(value) for value in values])
 
 
 def rows_text(count: int) -> str:
@@ -30,7 +30,7 @@ def rows_text(count: int) -> str:
     return "1 row" if count == 1 else f"{count} rows"
 
 
-def shown(value: Any) -> str:
+def label_shown(value: Any) -> str:
     """A label as Python writes it, without the type of numpy around it; a long one is cut."""
     if isinstance(value, (np.datetime64, np.timedelta64)):
         return str(value)

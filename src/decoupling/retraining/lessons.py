@@ -12,9 +12,9 @@ from sklearn.utils.parallel import Parallel, delayed
 from decoupling._typing import FloatArray, IntArray
 from decoupling.fits.ensembles import Ensemble, Training
 from decoupling.fits.folds import Fold
-from decoupling.fits.rows import GivenRows
+from decoupling.fits.given_rows import GivenRows
 from decoupling.retraining.trusted_rows import in_expected_shares, training_weights
-from decoupling.transitions.conditional import label_conditional
+from decoupling.transitions.conditional import certain_where_known, label_conditional
 from decoupling.transitions.tasks import Task
 
 # Share of the weight of a row. A copy of the row with less than this is not worth its time.
@@ -62,8 +62,8 @@ def lesson_of(
     members[seen] = training_weights(
         task, conditional, codes, weight, with_unlabelled=with_unlabelled
     )
+    conditional = certain_where_known(conditional, known)
     certain = known >= 0
-    conditional[certain] = np.eye(len(transitions))[known[certain]]
     members[seen[certain]] = weight[certain, None] * conditional[certain]
     return Lesson(members, conditional.T @ weight)
 

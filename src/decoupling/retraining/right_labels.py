@@ -14,7 +14,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from decoupling._typing import FloatArray, IntArray
 from decoupling.fits.ensembles import Ensemble, Training, out_of_fold
 from decoupling.fits.folds import Fold
-from decoupling.fits.rows import GivenRows
+from decoupling.fits.given_rows import GivenRows
 from decoupling.likelihood.average import average_answers
 from decoupling.likelihood.mixtures import mixture_shares, with_shares
 from decoupling.retraining.answer import Retrained

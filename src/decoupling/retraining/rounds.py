@@ -18,8 +18,8 @@ from decoupling._typing import FloatArray, IntArray
 from decoupling._validation import warn_user
 from decoupling.fits.ensembles import Ensemble, Training, out_of_fold
 from decoupling.fits.folds import Fold
+from decoupling.fits.given_rows import GivenRows
 from decoupling.fits.nested import NestedFold
-from decoupling.fits.rows import GivenRows
 from decoupling.likelihood.average import average_answers
 from decoupling.likelihood.temperature import log_proba
 from decoupling.retraining.answer import Retrained

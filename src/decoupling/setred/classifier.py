@@ -100,6 +100,7 @@ class SetredClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     True
     """
 
+    # Over the limit: public options, which users name and scikit-learn wants in one signature.
     def __init__(
         self,
         estimator: Any = None,

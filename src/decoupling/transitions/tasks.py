@@ -166,20 +166,11 @@ def noisy(classes: Names, unlabelled: bool = False) -> Task:
     return _square("noisy", classes, np.ones((n, n), dtype=bool), groups, unlabelled)
 
 
-def class_conditional_noise(
-    classes: Names, unlabelled: bool = False, mask: ArrayLike | None = None
-) -> Task:
-    """Each class has wrong labels at rates of its own; only the rate of labelling is shared.
-
-    `mask` (C, C) says which labels a class may get, all by default; each class needs one.
-    """
+def class_conditional_noise(classes: Names, unlabelled: bool = False) -> Task:
+    """Each class has wrong labels at rates of its own; only the rate of labelling is shared."""
     n = len(classes)
-    cells = np.ones((n, n), dtype=bool) if mask is None else np.asarray(mask, dtype=bool)
-    if cells.shape != (n, n):
-        raise ValueError(f"mask must have shape ({n}, {n}), classes by classes; got {cells.shape}.")
-    _check_mask(cells)
-    groups = np.full((n, n), _NONE)
-    return _square("class-conditional-noise", classes, cells, groups, unlabelled)
+    every, free = np.ones((n, n), dtype=bool), np.full((n, n), _NONE)
+    return _square("class-conditional-noise", classes, every, free, unlabelled)
 
 
 def complementary(classes: Names, unlabelled: bool = False) -> Task:
