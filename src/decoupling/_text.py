@@ -23,9 +23,9 @@ __all__ = [
 ]
 
 _FORMATTER: Final = Formatter()
-# Stands where letters of a name are left out.
+# Stands for letters of a name that are left out.
 _GAP: Final = "..."
-# What the label None is called; T has a column for it.
+# Name of the label None in texts; T has a column for it.
 UNLABELLED: Final = "unlabelled"
 
 

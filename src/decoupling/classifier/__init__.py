@@ -1,1 +1,1 @@
-"""`DecouplingClassifier`: what it is given, what it finds, what it shows."""
+"""`DecouplingClassifier`: its input, the plan and the steps of its fit, and what it shows."""

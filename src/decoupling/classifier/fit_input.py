@@ -169,7 +169,10 @@ def known_rows(task: Task, codes: IntArray, known_classes: Any) -> IntArray:
 
 
 def possible_codes(task: Task, codes: IntArray, known: IntArray) -> IntArray:
-    """Labels that the known classes can have, (N,); else that of the class, or none."""
+    """Codes of labels, (N,); a label that the known class cannot get becomes that of the class.
+
+    A class without a label of its own leaves the row unlabelled.
+    """
     impossible = (known >= 0) & ~task.mask[known, codes]
     if not task.has_unlabelled:
         impossible &= task.own[known] >= 0
@@ -183,7 +186,7 @@ def known_noise(noise: Any) -> Any:
 
 
 def at_one_rate(said: str | TransitionPrior, task: Task, *, labelled: Any) -> bool:
-    """Whether all classes are labelled as often, so that labelled rows are like the others.
+    """Whether all classes are labelled equally often, so that labelled rows are like the others.
 
     ``said`` is the task as the user gave it. Without a rate the task itself says it.
     """

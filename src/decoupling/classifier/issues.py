@@ -19,9 +19,9 @@ from decoupling.transitions.tasks import Task, custom
 
 __all__ = ["LabelIssues", "label_errors", "label_issues"]
 
-# Columns that hold names, and take the type that the labels came in.
+# Columns that hold names. They get the type of the given labels.
 NAMES: Final = ("given", "suggested")
-# Rows of a printed table.
+# Rows that `print` shows; more would not fit on a screen.
 SHOWN: Final = 10
 
 

@@ -1,4 +1,4 @@
-"""Clean classes turned into imperfect labels: the generative story of the model."""
+"""Imperfect labels drawn from true classes, as the model says that labels come about."""
 
 from __future__ import annotations
 

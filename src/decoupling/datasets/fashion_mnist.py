@@ -19,11 +19,13 @@ CLASSES: Final = (
     "T-shirt", "trouser", "pullover", "dress", "coat",
     "sandal", "shirt", "sneaker", "bag", "ankle boot",
 )  # fmt: skip
-# Names a folder that has the four files.
+# Environment variable that names a folder with the four files.
 VARIABLE: Final = "FASHION_MNIST"
 # Where Debian's package puts them.
 _PACKAGE: Final = Path("/usr/share/datasets/fashion-mnist")
+# How the names of the files of a subset begin.
 _FILES: Final = {"train": "train", "test": "t10k"}
+# Code of the type "unsigned byte" in an IDX file.
 _UNSIGNED_BYTES: Final = 0x08
 # SHA-256 of the bytes of pictures and classes, whatever file they came in.
 _DIGESTS: Final = {

@@ -1,7 +1,7 @@
 """Split and score when some rows are unlabelled.
 
-Only labelled rows can be compared with a prediction, so only they belong into test folds; all the
-unlabelled rows help to train, every time.
+Only labelled rows can be compared with a prediction, so only they belong in test folds. The
+unlabelled rows are in every training set.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def labelled_scorer(scoring: str | Scorer = "accuracy", *, unlabelled: Hashable 
 
 @dataclass(frozen=True)
 class _LabelledScorer:
-    """What `labelled_scorer` returns; an object, since a function could not be pickled."""
+    """Scorer of the labelled rows. It is an object, since a closure could not be pickled."""
 
     score: Scorer
     unlabelled: Hashable

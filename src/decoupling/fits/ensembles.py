@@ -26,8 +26,8 @@ _LOG = logging.getLogger(__name__)
 class ClassifierError(ValueError):
     """The user's classifier refused the rows that it was given, to fit or to predict.
 
-    It is raised where the classifier is called, so that code which can do without a classifier of a
-    part of the rows need not guess whether a `ValueError` came from there.
+    Some steps can do without a classifier of a part of the rows. They catch this error, and no
+    other `ValueError`, which would be a mistake of the library.
     """
 
 
@@ -42,7 +42,7 @@ def _failure_of_the_classifier() -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """Classifiers over codes 0 to ``n_codes - 1`` that predict their mean, as one of them would.
+    """Several classifiers of codes 0 to ``n_codes - 1`` as one, which predicts their mean.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Ensemble:
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """What every classifier is fitted with.
+    """A classifier, and what each fit of it is given.
 
     Attributes
     ----------
@@ -136,8 +136,8 @@ def fit_clone(estimator: Any, X: Any, codes: IntArray, params: dict[str, Any]) -
     return clone(estimator).fit(X, codes, **params)
 
 
-# Fits one classifier. A run that may be interrupted sets a function that keeps what it fits. Other
-# processes, which ``n_jobs`` starts, do not see it and fit as usual.
+# Function that fits one classifier. A run that may be interrupted sets one that keeps what it fits.
+# Processes that ``n_jobs`` starts do not see it, and fit as usual.
 FITTING: Final[ContextVar[Callable[[Any, Any, IntArray, dict[str, Any]], Any]]] = ContextVar(
     "FITTING", default=fit_clone
 )

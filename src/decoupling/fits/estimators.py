@@ -1,4 +1,4 @@
-"""Rows and classifiers of other libraries: what they take, and what they lack."""
+"""Rows and classifiers of any library: what they take, and what is wrong with them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from decoupling._validation import is_dask, refuse_masked
 
 
 def as_rows(X: Any) -> Any:
-    """X in a form of which rows can be taken; what is in them is for the classifier to check.
+    """X in a form that rows can be taken from. The classifier checks what is in them.
 
     Dataframes and sequences of texts stay as they are.
     """
@@ -37,7 +37,7 @@ def as_rows(X: Any) -> Any:
 
 @contextmanager
 def naming_gaps(X: Any) -> Iterator[None]:
-    """Say where NaN and infinity are in X if a classifier refuses them, which few do."""
+    """Say where NaN and infinity are in X if a classifier refuses them: most do not say it."""
     try:
         yield
     except ValueError as error:
@@ -142,7 +142,7 @@ def check_estimator_options(estimator: Any, fit_params: dict[str, Any]) -> None:
 
 @contextmanager
 def needing_proba(estimator: Any) -> Iterator[None]:
-    """Say what is missing. Some classifiers have ``predict_proba`` only once they are fitted."""
+    """Say so if a classifier has no ``predict_proba``; some have it only once they are fitted."""
     try:
         yield
     except AttributeError as error:

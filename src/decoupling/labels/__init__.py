@@ -1,1 +1,1 @@
-"""What was said of each row, in any library's type."""
+"""Observed labels: what each row was given, in the type of any library."""

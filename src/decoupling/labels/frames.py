@@ -103,14 +103,17 @@ def names_array(names: Sequence[Hashable]) -> AnyArray:
 
 @dataclass(frozen=True, eq=False)
 class Library:
-    """What labels came in, without the labels: library, index (pandas only) and type, if known."""
+    """Library that a column of labels came in, with the index (pandas only) and type of the column.
+
+    It makes tables of that library, and does not hold the labels.
+    """
 
     name: str = "numpy"  # one of LIBRARIES; numpy stands for all the rest
     index: Any = None
     dtype: Any = None
 
     def at(self, positions: IntArray) -> Self:
-        """The same for some of the rows."""
+        """Return the library with the index of some of the rows."""
         return self if self.index is None else replace(self, index=self.index.take(positions))
 
     def frame(self, columns: Mapping[str, AnyArray], labels: Container[str] = ()) -> Any:
@@ -150,10 +153,10 @@ class Library:
 
 
 def _survive(names: list[Hashable], make: Callable[[list[Hashable]], Any]) -> bool:
-    """Whether a column holds all names: a class may be no category of the labels, or too large."""
+    """Whether a column holds all names: a class may be no category of it, or too large a number."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # pandas makes a gap of what is no category
+            warnings.simplefilter("ignore")  # pandas makes a gap where a name is no category
             column = make(names)
     except Exception:  # each library has errors of its own
         return False
@@ -164,11 +167,11 @@ def _survive(names: list[Hashable], make: Callable[[list[Hashable]], Any]) -> bo
 
 
 def in_label_order(table: Any, labels: Sequence[Hashable]) -> Any:
-    """A table of p(s|x) with its columns in the order of the labels, which go by name.
+    """Put the columns of a table of p(s|x) in the order of the labels, by their names.
 
-    What has no names of columns stays as it is, and so does a table whose names, or a prior whose
-    labels, are mere numbers of columns. Numbers may be written as text, and what is called
-    "unlabelled" is the label None. Parquet files are read as they are, and must be in order.
+    A table without names of columns stays as it is. So does a table whose names, or one with a
+    prior whose labels, are the numbers of the columns. Names may write numbers as text, and
+    "unlabelled" is the label None. Columns of Parquet files must be in order already.
     """
     names = _column_names(table)
     if names is None:

@@ -1,4 +1,4 @@
-"""Observed labels of any type: which rows have one, and which."""
+"""Observed labels of any type: which rows have a label, and which label it is."""
 
 from __future__ import annotations
 

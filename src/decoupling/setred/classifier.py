@@ -1,4 +1,4 @@
-"""SetredClassifier: a thin shell over the rounds of SETRED.
+"""SetredClassifier: a thin shell over the rounds of `decoupling.setred.search`.
 
 Where a class has no labels of its own, as in positive-unlabelled learning, self-training cannot
 begin well, and a decoupled posterior gives it a first labelled set with all classes in it.
@@ -25,7 +25,8 @@ from decoupling.setred.cut_edges import check_graph
 from decoupling.setred.search import Search, most_probable
 from decoupling.transitions.choice import choose_task, class_array, label_codes
 
-# Of the rows that a decoupled posterior expects in a class, this share begins with its label.
+# Share of the rows expected in a class that begin with its label, the most probable ones. At 1 rows
+# of which the posterior is unsure would begin with a label, and never lose it.
 _FIRST_SHARE: Final = 0.5
 
 
