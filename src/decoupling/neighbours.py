@@ -12,8 +12,8 @@ from decoupling._threads import ONE_THREAD, one_openmp_thread
 from decoupling._typing import FloatArray, IntArray
 from decoupling._validation import check_count, needs_extra
 
-# Columns up to which trees are searched. In more dimensions a tree visits most of the rows, and brute
-# force is faster.
+# Columns up to which trees are searched. In more dimensions a tree visits most of the rows, and
+# brute force is faster.
 _FEW_COLUMNS: Final = 6
 
 

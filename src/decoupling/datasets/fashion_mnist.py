@@ -15,6 +15,7 @@ import numpy as np
 from decoupling._text import Message
 from decoupling._typing import FloatArray, IntArray
 
+# Names of the classes 0 to 9.
 CLASSES: Final = (
     "T-shirt", "trouser", "pullover", "dress", "coat",
     "sandal", "shirt", "sneaker", "bag", "ankle boot",

@@ -49,7 +49,7 @@ def naming_gaps(X: Any) -> Iterator[None]:
 
 
 def _gaps(X: Any) -> str:
-    """Where there is no finite number in a table of numbers, in words."""
+    """Text that says where a table of numbers has no finite number; empty if there are none."""
     if issparse(X) or np.asarray(X).dtype.kind != "f" or np.ndim(X) != 2:
         return ""
     bad = ~np.isfinite(np.asarray(X))
@@ -101,10 +101,10 @@ def check_weights(sample_weight: Any, X: Any) -> FloatArray | None:
 
 
 def weight_parameter(estimator: Any) -> str | None:
-    """What ``fit`` calls the weights of rows, or None; a Pipeline hands them to its last step.
+    """Name of the argument of ``fit`` for weights of rows, or None.
 
-    None also for a classifier around another one, to which it could not hand them on: it would
-    drop them, and rows that should count little would count in full.
+    A Pipeline hands them to its last step. A classifier around another one must be able to hand
+    them on: it would drop them otherwise, and rows that should count little would count in full.
     """
     if has_fit_parameter(estimator, "sample_weight"):
         inner = getattr(estimator, "estimator", None)

@@ -16,7 +16,7 @@ from typing import Any, Final, Self
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
-from decoupling._text import UNLABELLED, Message
+from decoupling._text import UNLABELLED, Message, first_few, listed
 from decoupling._typing import AnyArray, IntArray
 from decoupling._validation import warn_user
 
@@ -185,7 +185,7 @@ def in_label_order(table: Any, labels: Sequence[Hashable]) -> Any:
     twice = sorted({name for name in found if found.count(name) > 1})
     if missing or extra or twice:
         wrong = {"missing": missing, "extra": extra, "there twice": twice}
-        told = [f"{what}: {', '.join(map(repr, few[:5]))}" for what, few in wrong.items() if few]
+        told = [f"{what}: {listed(few)}" for what, few in wrong.items() if few]
         raise ValueError(
             f"label_proba: its columns are not the labels of the prior ({'; '.join(told)}). Rename "
             "them, or pass an array, whose columns are taken in the order of the labels."
@@ -194,8 +194,8 @@ def in_label_order(table: Any, labels: Sequence[Hashable]) -> Any:
     if isinstance(table, str | Path):
         if order != names:
             raise ValueError(
-                f"label_proba: the columns of {str(table)!r} are {', '.join(found[:5])}, and the "
-                f"labels of the prior {', '.join(wanted[:5])}. Write them in this order, or pass "
+                f"label_proba: the columns of {str(table)!r} are {first_few(found)}, and the "
+                f"labels of the prior {first_few(wanted)}. Write them in this order, or pass "
                 "a dataframe, whose columns are put in order."
             )
         return table
@@ -225,7 +225,7 @@ def _label_text(name: Hashable) -> str:
 
 
 def library_of(y: Any) -> Library:
-    """What a column or a data frame came in."""
+    """Library of a column or a data frame."""
     modules = {base.__module__.partition(".")[0] for base in type(y).__mro__}
     name = next((library for library in LIBRARIES if library in modules), "numpy")
     if name == "numpy":

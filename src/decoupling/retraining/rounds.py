@@ -27,8 +27,8 @@ from decoupling.retraining.lessons import Lesson, fit_each, lesson_of
 from decoupling.retraining.sizes import calibrate_classes, in_right_sizes, sizes_of
 from decoupling.transitions.tasks import Task
 
-# Share of the labelled rows. When fewer are kept, more than two labels in five look wrong, and there
-# is a warning.
+# Share of the labelled rows. When fewer are kept, more than two labels in five look wrong, and a
+# warning says so.
 _KEPT: Final = 0.6
 
 _LOG = logging.getLogger(__name__)

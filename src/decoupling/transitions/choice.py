@@ -14,6 +14,7 @@ from decoupling.labels.observed import ObservedLabels, encode_labels, recode_lab
 from decoupling.transitions import tasks
 from decoupling.transitions.tasks import Task
 
+# Names that `choose_task` knows.
 TASKS: Final = (
     "auto",
     "supervised",
@@ -24,6 +25,7 @@ TASKS: Final = (
     "class-conditional-noise",
     "complementary",
 )
+# Default name of the class that is never labelled. It gives way to one of the type of the labels.
 DEFAULT_NEGATIVE: Final = "negative"
 
 

@@ -1,4 +1,4 @@
-"""What is known of p(s|y): an immutable record."""
+"""`TransitionPrior`: what is known of p(s|y), as an immutable record."""
 
 from __future__ import annotations
 
