@@ -1,1 +1,6 @@
-"""Fits of any classifier, once per fold."""
+"""Fits of any classifier, once per fold.
+
+`folds` deals rows, `nested` those within a fold. `ensembles` fits and predicts out of fold, `plan`
+counts the fits beforehand. `given_rows` holds rows with their labels, `estimators` knows what
+classifiers take, and `given` is a classifier of p(label | x) that is known already.
+"""

@@ -1,4 +1,4 @@
-"""T that follows p(y|x): a few EM steps."""
+"""T that follows p(y|x) from round to round of retraining, by a few EM steps."""
 
 from __future__ import annotations
 
