@@ -1,4 +1,4 @@
-"""May the answer be wrong?
+"""Reasons to doubt an answer, the light they make, and warnings.
 
 `reasons` looks for signs of it, `record` makes a light of the reasons, and `warnings` has the
 messages that a fit warns with.
