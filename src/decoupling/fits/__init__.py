@@ -2,5 +2,6 @@
 
 `folds` deals rows, `nested` those within a fold. `ensembles` fits and predicts out of fold, `plan`
 counts the fits beforehand. `given_rows` holds rows with their labels, `estimators` knows what
-classifiers take, and `given` is a classifier of p(label | x) that is known already.
+classifiers take, `shielding` keeps them from changing rows that others read, and `given` is a
+classifier of p(label | x) that is known already.
 """

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +20,7 @@ from decoupling._typing import AnyArray, BoolArray, FloatArray, IntArray
 from decoupling._validation import SUM_TOLERANCE, is_dask
 from decoupling.fits.estimators import weight_parameter
 from decoupling.fits.folds import Fold
+from decoupling.fits.shielding import shielded
 
 _LOG = logging.getLogger(__name__)
 
@@ -73,7 +75,7 @@ class Ensemble:
         """Mean probability of each code, (N, n_codes)."""
         weights = (1.0,) * len(self.models) if self.weights is None else self.weights
         total = sum(
-            weight * aligned_proba(model, X, self.n_codes)
+            weight * shielded(partial(aligned_proba, model, n_codes=self.n_codes), X)
             for model, weight in zip(self.models, weights, strict=True)
         )
         return np.asarray(total / sum(weights))
@@ -231,10 +233,15 @@ def _proba(model: Any, X: Any) -> AnyArray:
     from dask import compute, delayed
 
     chunks = X.rechunk({1: -1}) if hasattr(X, "rechunk") else X
-    shared = delayed(model)
-    parts = [shared.predict_proba(chunk) for chunk in np.ravel(chunks.to_delayed())]
+    shared, predicted = delayed(model), delayed(_proba_of_chunk)
+    parts = [predicted(shared, chunk) for chunk in np.ravel(chunks.to_delayed())]
     with _failure_of_the_classifier():
         return np.concatenate(compute(*parts))
+
+
+def _proba_of_chunk(model: Any, chunk: Any) -> Any:
+    """Prediction of a chunk of Dask, which may be a view of an array of the user."""
+    return shielded(model.predict_proba, chunk)
 
 
 def by_fold(ensemble: Ensemble, X: Any, folds: Sequence[Fold]) -> list[FloatArray]:

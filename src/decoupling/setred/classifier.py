@@ -19,6 +19,7 @@ from decoupling._validation import all_or_nothing, check_count
 from decoupling.classifier.estimator import DecouplingClassifier
 from decoupling.fits.ensembles import Training
 from decoupling.fits.estimators import as_rows, classifier_or_default, needing_proba, tagged_like
+from decoupling.fits.shielding import shielded
 from decoupling.labels.observed import UNLABELLED, encode_labels, read_labels
 from decoupling.neighbours import neighbour_graph
 from decoupling.setred.cut_edges import check_graph
@@ -279,11 +280,11 @@ class SetredClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             return lambda model: known
 
         def build(model: Any) -> Any:
-            space = X
-            if hasattr(self.representation, "fit_transform"):
-                space = clone(self.representation).fit_transform(X)
-            elif self.representation is not None:
-                space = self.representation(model.only, X)
+            space, given = X, self.representation
+            if hasattr(given, "fit_transform"):
+                space = shielded(lambda rows: clone(given).fit_transform(rows), X)
+            elif given is not None:
+                space = shielded(lambda rows: given(model.only, rows), X)
             return neighbour_graph(
                 space, self.n_neighbors, approximate=self.approximate, n_jobs=self.n_jobs
             )
