@@ -200,6 +200,18 @@ def check_count(name: str, value: object, *, least: int = 1) -> None:
         )
 
 
+def check_flag(name: str, value: object) -> None:
+    """Refuse what is neither true nor false: the text "no" would count as true."""
+    if isinstance(value, bool | np.bool_) or (isinstance(value, Integral) and value in (0, 1)):
+        return
+    raise ValueError(
+        Message(
+            "no-flag", "{name} must be True or False; got {value!r}.",
+            name=Argument(name), value=value,
+        )
+    )  # fmt: skip
+
+
 def check_positive(name: str, values: ArrayLike, *, ndim: int) -> FloatArray:
     """``values`` as an array of concentrations, finite and above 0."""
     array = as_float(name, values, ndim=ndim)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import _safe_indexing, check_consistent_length, check_random_state
+from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -35,7 +35,9 @@ from decoupling.fits.estimators import (
     tagged_like,
 )
 from decoupling.fits.plan import IN_ROUNDS, LABEL_MODEL, NOT_AGAIN, ON_RIGHT_LABELS, FitPlan
+from decoupling.fits.shielding import own_rows
 from decoupling.inference.math.draws import as_generator, draw_categories
+from decoupling.labels.doubts import warn_of_index
 from decoupling.labels.observed import read_labels, recode_labels
 from decoupling.retraining.answer import Retrained, parts_beside
 from decoupling.transitions.choice import class_array, label_codes
@@ -367,9 +369,10 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         rows = np.flatnonzero(observed.labelled)
         X = as_rows(X)
         check_consistent_length(X, observed.codes, sample_weight)
+        warn_of_index(X, y=y, sample_weight=sample_weight)
         weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
         given = observed.values[observed.codes[rows]]
-        return float(super().score(_safe_indexing(X, rows), given, weight))
+        return float(super().score(own_rows(X, rows), given, weight))
 
     def transition_interval(self, level: float = 0.9) -> tuple[FloatArray, FloatArray]:
         """Lower and upper ends of credible intervals for p(label | class), each (C, S)."""

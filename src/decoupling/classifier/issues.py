@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from decoupling._text import name_text
 from decoupling._typing import AnyArray, FloatArray, IntArray
+from decoupling._validation import check_flag
 from decoupling.inference.posterior import Posterior
 from decoupling.labels.frames import Library, library_of, names_array
 from decoupling.transitions.choice import encode
@@ -285,6 +286,8 @@ def rank_issues(
         raise ValueError(f"threshold must be a probability in [0, 1]; got {threshold!r}.")
     if library.index is not None and len(library.index) != n_rows:
         raise ValueError(f"like must have one row per label, {n_rows}; got {len(library.index)}.")
+    check_flag("all_rows", all_rows)
+    check_flag("with_unlabelled", with_unlabelled)
     p_wrong, margin = label_errors(class_proba, codes, task.own)
     unlabelled = codes == 0 if task.has_unlabelled else np.zeros(n_rows, dtype=bool)
     # A label that is nobody's own is not listed even if the threshold is 0.

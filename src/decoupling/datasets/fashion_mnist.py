@@ -14,6 +14,7 @@ import numpy as np
 
 from decoupling._text import Message
 from decoupling._typing import FloatArray, IntArray
+from decoupling._validation import check_flag
 
 # Names of the classes 0 to 9.
 CLASSES: Final = (
@@ -77,6 +78,7 @@ def load_fashion_mnist(
     """
     if subset not in _FILES:
         raise ValueError(f'subset must be "train" or "test"; got {subset!r}.')
+    check_flag("download", download)
     place = _find(folder)
     if place is not None:
         pictures = _read(place / f"{_FILES[subset]}-images-idx3-ubyte.gz")

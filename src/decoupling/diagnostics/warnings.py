@@ -9,6 +9,8 @@ import numpy as np
 from decoupling._text import RATES, Message, first_few, listed
 from decoupling._typing import AnyArray, FloatArray
 from decoupling.diagnostics.reasons import empty_classes, top_counts
+from decoupling.labels.lookalikes import lookalikes
+from decoupling.labels.observed import ObservedLabels
 from decoupling.transitions.tasks import Task
 
 # Difference of the share of a class from the expected share that is worth a warning. It is well
@@ -71,6 +73,25 @@ def few_rows(task: Task, support: FloatArray, rows: AnyArray) -> Message | None:
         enough=_ENOUGH,
         classes=first_few(few),
         guide=RATES,
+    )
+
+
+def names_alike(task: Task, observed: ObservedLabels) -> Message | None:
+    """Message about names of classes and labels that look alike, and are told apart.
+
+    `read_labels` has warned of those that are all labels of rows.
+    """
+    seen = set(observed.values.tolist())
+    names = [name for name in (*task.classes, *task.labels) if name is not None]
+    groups = [group for group in lookalikes(names) if not seen.issuperset(group)]
+    if not groups:
+        return None
+    return Message(
+        "names-alike",
+        "Names of classes or labels look alike, and are told apart: {groups}. A label is that of a "
+        "class only if both names are equal. If they mean the same, write them alike in {y|the "
+        "column of labels}, in {@negative} and in {@task}.",
+        groups=first_few([" and ".join(map(ascii, group)) for group in groups], "; "),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,8 +13,10 @@ from sklearn.utils import check_array, get_tags
 from sklearn.utils.metadata_routing import _routing_enabled, get_routing_for_object
 from sklearn.utils.validation import _check_sample_weight, has_fit_parameter
 
+from decoupling._text import listed
 from decoupling._typing import FloatArray
 from decoupling._validation import is_dask, refuse_masked
+from decoupling.labels.frames import column_names
 
 
 def as_rows(X: Any) -> Any:
@@ -27,12 +30,24 @@ def as_rows(X: Any) -> Any:
         unknown = hasattr(X, "compute_chunk_sizes") and np.isnan(X.shape[0])
         return X.compute_chunk_sizes() if unknown else X
     if hasattr(X, "columns") or hasattr(X, "iloc"):
+        _refuse_twins(X)
         return X
     refuse_masked("X", X)
     array = np.asarray(X)
     if array.ndim == 1 and array.dtype.kind in "OUS" and array.size > 0:
         return X
     return check_array(array, dtype=None, ensure_all_finite=False, allow_nd=True)
+
+
+def _refuse_twins(X: Any) -> None:
+    """Refuse a dataframe with two columns of one name."""
+    names = column_names(X) or []
+    twice = [name for name, number in Counter(names).items() if number > 1]
+    if twice:
+        raise ValueError(
+            f"X has several columns of one name: {listed(twice)}. Rename or drop them, so that it "
+            "is clear which is meant; X.to_numpy() has no names."
+        )
 
 
 @contextmanager

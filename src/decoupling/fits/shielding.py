@@ -16,13 +16,29 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils import _safe_indexing
 
+from decoupling._typing import IntArray
 from decoupling.labels.frames import library_of
 
 # What NumPy, SciPy and Cython say of an array that must not be written to.
 _REFUSED: Final = re.compile(r"read-?\s?only|not writeable|WRITEABLE", re.IGNORECASE)
 
 Result = TypeVar("Result")
+
+
+def own_rows(X: Any, rows: IntArray) -> Any:
+    """Some of the rows, by their numbers, in memory that they share with no others.
+
+    Examples
+    --------
+    >>> own_rows(["a", "b", "c"], np.array([2, 0]))
+    ['c', 'a']
+    """
+    some = _safe_indexing(X, rows)
+    # Of all rows in their order pandas makes a second dataframe in the same memory.
+    shares = library_of(X).name == "pandas" and len(some) == len(X)
+    return some.copy(deep=True) if shares else some
 
 
 def shielded(call: Callable[[Any], Result], X: Any) -> Result:

@@ -73,7 +73,7 @@ def _from_frame(y: Any) -> AnyArray:
 
 def _only_column(y: Any) -> Any:
     """The column of a data frame that has no other."""
-    names = y.column_names if hasattr(type(y), "column_names") else y.columns
+    names = column_names(y) or []
     return y[names[0]]
 
 
@@ -166,6 +166,14 @@ def _survive(names: list[Hashable], make: Callable[[list[Hashable]], Any]) -> bo
     return all(cell is not False if name is None else cell == name for cell, name in pairs)
 
 
+def in_other_order(X: Any, other: Any) -> bool:
+    """Whether both have an index of pandas, with the same names in another order."""
+    one, two = (library_of(each).index for each in (X, other))
+    if one is None or two is None or len(one) != len(two) or one.equals(two):
+        return False
+    return set(one) == set(two)
+
+
 def in_label_order(table: Any, labels: Sequence[Hashable]) -> Any:
     """Put the columns of a table of p(s|x) in the order of the labels, by their names.
 
@@ -173,7 +181,8 @@ def in_label_order(table: Any, labels: Sequence[Hashable]) -> Any:
     prior whose labels, are the numbers of the columns. Names may write numbers as text, and
     "unlabelled" is the label None. Columns of Parquet files must be in order already.
     """
-    names = _column_names(table)
+    is_path = isinstance(table, str | Path)
+    names = _names_in_file(Path(table)) if is_path else column_names(table)
     if names is None:
         return table
     found, wanted = [_label_text(name) for name in names], [_label_text(s) for s in labels]
@@ -191,7 +200,7 @@ def in_label_order(table: Any, labels: Sequence[Hashable]) -> Any:
             "them, or pass an array, whose columns are taken in the order of the labels."
         )
     order = [names[found.index(name)] for name in wanted]
-    if isinstance(table, str | Path):
+    if is_path:
         if order != names:
             raise ValueError(
                 f"label_proba: the columns of {str(table)!r} are {first_few(found)}, and the "
@@ -202,9 +211,8 @@ def in_label_order(table: Any, labels: Sequence[Hashable]) -> Any:
     return table.select(order) if hasattr(table, "select") else table[order]
 
 
-def _column_names(table: Any) -> list[Hashable] | None:
-    if isinstance(table, str | Path):
-        return _names_in_file(Path(table))
+def column_names(table: Any) -> list[Hashable] | None:
+    """Names of the columns of a dataframe; None for what has no names."""
     if hasattr(type(table), "column_names"):  # pyarrow, whose `columns` are the data
         return list(table.column_names)
     return list(table.columns) if hasattr(type(table), "columns") else None

@@ -93,7 +93,7 @@ def read_labels(y: object, *, unlabelled: Hashable = None) -> ObservedLabels:
     Warns
     -----
     UserWarning
-        If labels differ only in case or surrounding spaces, or are blank.
+        If labels look alike, or show nothing.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def read_labels(y: object, *, unlabelled: Hashable = None) -> ObservedLabels:
     """
     distinct, inverse = factorise(as_column(y))
     missing = missing_entries(distinct, unlabelled)
-    warn_if_unmatched(distinct, unlabelled)
+    warn_if_unmatched(distinct[~missing], unlabelled)
     if missing.all():
         text = "{y|The column of labels} has no labelled rows: all {n} of them are unlabelled."
         raise ValueError(Message("no-labels", text, n=len(inverse)))
@@ -116,7 +116,7 @@ def read_labels(y: object, *, unlabelled: Hashable = None) -> ObservedLabels:
     if kind == "number":
         check_numbers(values, codes)
     if kind == "str":
-        warn_about_text(values, ObservedLabels(codes, values).counts)
+        warn_about_text(values, codes)
         if isinstance(y, Sequence) and all(type(v) in (str, np.str_) for v in distinct):
             values = as_numpy_text(values)
     codes.flags.writeable = False

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
 from decoupling._typing import BoolArray, FloatArray, IntArray
 from decoupling.fits.ensembles import Ensemble, Training
 from decoupling.fits.folds import Fold
+from decoupling.fits.shielding import own_rows
 from decoupling.labels.observed import UNLABELLED
 from decoupling.likelihood.mixtures import with_shares
 from decoupling.setred.cut_edges import cut_edges
@@ -191,7 +191,7 @@ class Search:
         """
         if self.pool_size is not None and self.pool_size < len(left):
             left = np.sort(rng.choice(left, self.pool_size, replace=False))
-        proba = model.predict_proba(_safe_indexing(self.X, left))
+        proba = model.predict_proba(own_rows(self.X, left))
         shares = self._shares(labels)
         if expected is not None:
             found = labels[self.unlabelled]
