@@ -232,7 +232,7 @@ class SetredClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if not (
             self.per_class is None or (isinstance(self.per_class, Real) and self.per_class > 0)
         ):
-            raise ValueError(f"per_class must be a number greater than 0; got {self.per_class!r}.")
+            raise ValueError(f"per_class must be greater than 0; got {self.per_class!r}.")
         known = isinstance(self.start, DecouplingClassifier)
         if not known and self.start not in ("labels", "decoupling"):
             raise ValueError(
