@@ -23,11 +23,12 @@ demo: $(VENV)/cli.stamp  ## digits with bad labels: before and after, and a repo
 test: $(VENV)/dev.stamp  ## run the tests; ARGS="-k name" picks some of them
 	$(RUN) -m pytest -n auto $(ARGS)
 
-check: $(VENV)/dev.stamp  ## format, lint, types, layers, doctests, the README and the guide
+check: $(VENV)/dev.stamp  ## format, lint, types, layers, sizes, doctests, the README and the guide
 	$(RUN) -m ruff format --check .
 	$(RUN) -m ruff check .
 	$(RUN) -m mypy --strict src
 	$(VENV)/bin/lint-imports
+	$(RUN) tools/graph.py --limits
 	$(RUN) -m pytest --quiet --doctest-modules src
 	$(RUN) tools/run_readme.py README.md docs/guide/*.md
 

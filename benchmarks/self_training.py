@@ -13,8 +13,9 @@ from benchmarks.timing import progress, seconds
 from decoupling.experiments.data import load_data
 from decoupling.experiments.networks import network
 from decoupling.experiments.self_training import NEIGHBOURS, inner_space
+from decoupling.labels.observed import UNLABELLED
 from decoupling.neighbours import neighbour_graph
-from decoupling.setred.cut_edges import UNLABELLED, cut_edges
+from decoupling.setred.cut_edges import cut_edges
 
 
 def main() -> None:

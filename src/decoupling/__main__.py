@@ -1,4 +1,4 @@
-"""Entry of the command line, which says what to install if it cannot begin."""
+"""Start of the command line: it says what to install if something is missing."""
 
 import signal
 import sys
@@ -8,7 +8,7 @@ from types import FrameType
 def main() -> None:
     """Run the command line."""
     for stream in (sys.stdout, sys.stderr):
-        # What a terminal cannot show is spelled out; a finished run does not fail by it.
+        # Letters that a terminal cannot show become escapes: a finished run must not fail by them.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
@@ -26,7 +26,7 @@ def main() -> None:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Whoever asks to stop is answered alike: what is half done is cleared away."""
+    """Stop as after Ctrl-C, so that unfinished files are removed whatever the signal is."""
     raise KeyboardInterrupt
 
 

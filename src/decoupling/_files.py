@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files that are written whole or not at all."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from pathlib import Path
 from threading import get_ident
 from typing import Final
 
-# So many letters of a name are kept in that of the part, each of 4 bytes at most.
+# Letters of the name of a file that the name of its unfinished part keeps. They have 4 bytes each
+# at most, and file systems allow 255 bytes. Twice as many would leave too little for the rest.
 _KEPT: Final = 20
 _NUMBER: Final = count()
 
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
-    """A path to write to that then takes the place of ``path``, or after a failure is removed."""
-    # Of this thread alone: others may write to the same path. Names may be as long as the system
-    # has them, and what is put around them must not be longer.
+    """Give a path to write to. Its file replaces ``path`` at the end; a failure removes it."""
+    # Other threads and processes may write to the same path. The name of the file may already be as
+    # long as the system allows.
     own = f"{os.getpid()}-{get_ident()}-{next(_NUMBER)}"
     part = path.with_name(f".{path.stem[:_KEPT]}.{own}.part{path.suffix[:_KEPT]}")
     with made_folder(path.parent):
@@ -33,9 +34,9 @@ def written_whole(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def made_folder(folder: Path) -> Iterator[None]:
-    """A folder that is there; after a failure it is gone again, if it was made and is empty.
+    """Make a folder, and those above it that are missing.
 
-    So are those above it.
+    After a failure the new folders are removed again, if they are empty.
     """
     new = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
@@ -51,6 +52,6 @@ def made_folder(folder: Path) -> Iterator[None]:
 
 
 def sync(path: Path) -> None:
-    """Have a file on the disk, so that what takes the place of another is whole after a crash."""
+    """Write a file through to the disk, so that it is whole after a crash of the machine."""
     with path.open("r+b") as file:
         os.fsync(file.fileno())

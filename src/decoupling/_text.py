@@ -23,9 +23,9 @@ __all__ = [
 ]
 
 _FORMATTER: Final = Formatter()
-# Stands where letters of a name are left out.
+# Stands for letters of a name that are left out.
 _GAP: Final = "..."
-# What the label None is called; T has a column for it.
+# Name of the label None in texts; T has a column for it.
 UNLABELLED: Final = "unlabelled"
 
 
@@ -210,7 +210,7 @@ def listed(names: Sequence[Hashable]) -> str:
     return first_few([repr(name) for name in names])
 
 
-def first_few(texts: Sequence[str]) -> str:
+def first_few(texts: Sequence[str], separator: str = ", ") -> str:
     """The first few texts, and how many more there are."""
     rest = len(texts) - _SHOWN
-    return ", ".join(texts[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
+    return separator.join(texts[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")

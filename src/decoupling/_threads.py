@@ -41,16 +41,16 @@ class LinearAlgebraLimit:
 
 
 def one_openmp_thread() -> Any:
-    """Context in which OpenMP has one thread, that of whoever asks: each has a limit of its own.
+    """Context in which OpenMP has one thread. The limit is that of the calling thread alone.
 
-    Linear algebra is left alone: what is put back at the end is the limit of OpenMP.
+    The limit of linear algebra is not touched, neither at the start nor at the end.
     """
     return _controller().select(user_api="openmp").limit(limits=1)
 
 
 @cache
 def _controller() -> ThreadpoolController:
-    """Looked for once: the libraries of NumPy and SciPy are loaded by now, and looking is slow."""
+    """Controller of the loaded libraries, made once: NumPy and SciPy are loaded, and it is slow."""
     return ThreadpoolController()
 
 

@@ -19,25 +19,25 @@ from numpy.typing import ArrayLike
 from decoupling._text import Argument, Message
 from decoupling._typing import AnyArray, BoolArray, FloatArray
 
-# Rows of probabilities may miss 1 by this much and are renormalised; beyond it they are refused.
+# Rows of probabilities may miss 1 by this much and are renormalised; beyond it they are refused. At
+# ten times this, rows that lack a rare label would pass.
 SUM_TOLERANCE = 1e-3
-# Rounding of single precision: renormalised without a word.
+# Sums of rows in single precision miss 1 by so much at most: there is no warning below it.
 ROUNDING = 1e-5
-# Concentrations go into the information as 1 / a^2, which is no number below 1e-154 or so, those
-# above 1e150 are squared, and either are multiplied with counts. Within these bounds all is finite.
+# Smallest concentration. The information has 1 / a^2 in it, which overflows below 1e-154, and which
+# is multiplied with counts.
 SMALLEST: Final = 1e-100
+# Largest concentration. It is squared, which overflows above 1e154, and multiplied with counts.
 LARGEST: Final = 1e100
-# Known by name, since pandas is not a dependency: the types of pd.NA and pd.NaT.
+# Types of pd.NA and pd.NaT, by name, since pandas is not a dependency.
 _PANDAS_GAPS: Final = {"NAType", "NaTType"}
-
-
 _PACKAGE: Final = str(Path(__file__).parent)
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
 def warn_user(message: Message | None, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line that called the library, however deep inside it is found out.
+    """Warn at the line that called the library, however deep inside it the reason is found.
 
     The warning carries the message, see `decoupling._text.message_of`. None is no warning.
     """
@@ -51,7 +51,7 @@ def warn_user(message: Message | None, category: type[Warning] = UserWarning) ->
 
 @contextmanager
 def needs_extra(extra: str, purpose: str) -> Iterator[None]:
-    """Say how to install what an import inside did not find."""
+    """Say which extra to install if an import inside finds no module."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -67,7 +67,7 @@ def is_dask(source: object) -> bool:
 
 
 def all_or_nothing(fit: Fit) -> Fit:
-    """A method that leaves the object as it was if it fails."""
+    """Make a method that leaves its object as it was if it fails."""
 
     @wraps(fit)
     def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -83,7 +83,7 @@ def all_or_nothing(fit: Fit) -> Fit:
 
 
 def check_memory(n_rows: int, n_columns: int) -> None:
-    """Refuse rows of so many numbers that could not be held, before hours are spent on them."""
+    """Refuse rows that do not fit into memory, before hours are spent on them."""
     needed, there = 8 * n_rows * n_columns, _memory()
     if needed > there:
         raise ValueError(
@@ -147,7 +147,7 @@ def refuse_masked(name: str, values: Any) -> None:
 
 
 def is_gap(value: Any) -> bool:
-    """None, NaN, NA or NaT."""
+    """Whether a value is None, NaN, NA or NaT."""
     return value is None or type(value).__name__ in _PANDAS_GAPS or bool(value != value)
 
 
@@ -187,7 +187,7 @@ def first_offence(
 
 
 def check_count(name: str, value: object, *, least: int = 1) -> None:
-    """An integer that is large enough."""
+    """Refuse what is not an integer of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise ValueError(
             Message(
@@ -200,8 +200,20 @@ def check_count(name: str, value: object, *, least: int = 1) -> None:
         )
 
 
+def check_flag(name: str, value: object) -> None:
+    """Refuse what is neither true nor false: the text "no" would count as true."""
+    if isinstance(value, bool | np.bool_) or (isinstance(value, Integral) and value in (0, 1)):
+        return
+    raise ValueError(
+        Message(
+            "no-flag", "{name} must be True or False; got {value!r}.",
+            name=Argument(name), value=value,
+        )
+    )  # fmt: skip
+
+
 def check_positive(name: str, values: ArrayLike, *, ndim: int) -> FloatArray:
-    """Finite, strictly positive concentrations."""
+    """``values`` as an array of concentrations, finite and above 0."""
     array = as_float(name, values, ndim=ndim)
     advice = "Dirichlet concentrations are finite and greater than 0."
     first_offence(name, array, ~np.isfinite(array), "not finite", advice)
@@ -219,20 +231,28 @@ def check_range(name: str, array: FloatArray) -> None:
 
 @dataclass
 class RowSums:
-    """How far sums of rows are from 1, over blocks of them."""
+    """How far the sums of rows are from 1; blocks of rows are added up.
+
+    Attributes
+    ----------
+    off : int
+        Rows that are off by more than rounding.
+    worst_row, worst_sum
+        The row that is farthest off, and its sum.
+    """
 
     off: int = 0
     worst_row: int = 0
     worst_sum: float = 1.0
 
     def add(self, other: RowSums) -> None:
-        """Take in those of more rows."""
+        """Add another block of rows."""
         self.off += other.off
         if abs(other.worst_sum - 1.0) > abs(self.worst_sum - 1.0):
             self.worst_row, self.worst_sum = other.worst_row, other.worst_sum
 
     def warn(self) -> None:
-        """Say so if some rows are off by more than rounding."""
+        """Warn if some rows are off by more than rounding."""
         if self.off:
             warn_user(
                 Message(
@@ -248,7 +268,7 @@ class RowSums:
 
 
 def check_label_proba(values: ArrayLike, *, n_labels: int | None = None) -> AnyArray:
-    """p(s|x) with rows that sum to 1 to within `SUM_TOLERANCE`; in the caller's dtype, not copied.
+    """p(s|x) with rows that sum to 1 to within `SUM_TOLERANCE`, in its own dtype and not copied.
 
     Rows are divided by their sum where they are used, block by block, so that no second (N, S)
     array is made.
@@ -299,7 +319,7 @@ def _outside_advice(array: AnyArray) -> str:
 
 
 def check_evidence(name: str, values: ArrayLike, n_rows: int | None = None) -> FloatArray:
-    """Positive, finite evidence: a number, or one per row where ``n_rows`` is given."""
+    """``values`` as evidence, finite and above 0: a number, or one for each of ``n_rows`` rows."""
     array = np.asarray(as_numbers(name, values), dtype=np.float64)
     shapes: list[tuple[int, ...]] = [()] if n_rows is None else [(), (n_rows,)]
     if array.shape not in shapes:

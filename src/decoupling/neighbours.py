@@ -12,6 +12,8 @@ from decoupling._threads import ONE_THREAD, one_openmp_thread
 from decoupling._typing import FloatArray, IntArray
 from decoupling._validation import check_count, needs_extra
 
+# Columns up to which trees are searched. In more dimensions a tree visits most of the rows, and
+# brute force is faster.
 _FEW_COLUMNS: Final = 6
 
 
@@ -52,11 +54,10 @@ def neighbour_graph(
     else:
         from sklearn.neighbors import NearestNeighbors
 
-        # Trees are of no use in more than a few dimensions.
         way = "auto" if X.shape[1] <= _FEW_COLUMNS else "brute"
         search = NearestNeighbors(n_neighbors=k, algorithm=way, n_jobs=n_jobs).fit(X)
-        # Which of equally near rows is found depends on how OpenMP divides the search. It limits
-        # linear algebra too, and would put back what another thread has set for the moment.
+        # Which of equally near rows is found depends on how OpenMP divides the search. The search
+        # also limits linear algebra, and would restore what another thread has set for the moment.
         with ONE_THREAD, one_openmp_thread():
             # Without X the rows themselves are not their own neighbours, equal ones are.
             distances, rows = search.kneighbors()

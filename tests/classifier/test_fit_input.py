@@ -14,7 +14,7 @@ from decoupling.classifier.fit_input import (
     prefit_columns,
     task_of,
 )
-from decoupling.fits.rows import GivenRows
+from decoupling.fits.given_rows import GivenRows
 from decoupling.labels.observed import read_labels
 from decoupling.transitions.tasks import (
     complementary,

@@ -50,7 +50,10 @@ def rank(W):
     """Issues of rows that were all given the label of the first class."""
     classes = np.arange(W.shape[1])
     codes = np.zeros(len(W), dtype=int)
-    return rank_issues(noisy(range(W.shape[1])), W, codes, classes, Library())
+    return rank_issues(
+            noisy(range(W.shape[1])), W, codes, classes, Library(),
+            threshold=0.5, all_rows=False, with_unlabelled=False,
+        )  # fmt: skip
 
 
 # Probabilities

@@ -381,9 +381,9 @@ def test_exit_codes_json_and_force(tmp_path):
 
 
 def test_not_converged(monkeypatch):
-    monkeypatch.setattr("decoupling.classifier.steps.infer", partial(infer, max_iter=1))
+    monkeypatch.setattr("decoupling.classifier.fit_steps.infer", partial(infer, max_iter=1))
     # Once more after a round it begins near its end.
-    monkeypatch.setattr("decoupling.classifier.steps._TOLERANCE", 1e-15)
+    monkeypatch.setattr("decoupling.classifier.fit_steps._TOLERANCE", 1e-15)
     write_table()
     output = call("run", "insects.csv", *QUICK, "--out", "out", "--strict", code=3)
     assert "Stopped after 1 iterations, not converged" in output

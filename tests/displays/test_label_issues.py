@@ -48,7 +48,10 @@ def test_rows(posterior):
 
 def test_no_class_alone_is_more_probable():
     W = np.array([[0.4, 0.3, 0.3]])
-    issues = rank_issues(tasks.noisy(NAMES), W, np.array([0]), np.array(NAMES), Library())
+    issues = rank_issues(
+        tasks.noisy(NAMES), W, np.array([0]), np.array(NAMES), Library(),
+        threshold=0.5, all_rows=False, with_unlabelled=False,
+    )  # fmt: skip
     display = LabelIssuesDisplay(issues).plot()
     assert names_of(display.ax_.yaxis) == ["cat → (unclear)"]
     assert names_of(display.plot(kind="rows").ax_.yaxis) == ["row 0: cat → (unclear)"]

@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from decoupling.fits.ensembles import Ensemble, Training, out_of_fold
 from decoupling.fits.folds import Fold
-from decoupling.fits.rows import GivenRows
+from decoupling.fits.given_rows import GivenRows
 from decoupling.label_model.bags import BalancedBags, fit_bags
 
 

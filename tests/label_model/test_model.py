@@ -20,8 +20,8 @@ from sklearn.preprocessing import OneHotEncoder
 from decoupling.fits.ensembles import Training, out_of_fold
 from decoupling.fits.estimators import as_rows
 from decoupling.fits.folds import Fold
+from decoupling.fits.given_rows import GivenRows
 from decoupling.fits.nested import nest
-from decoupling.fits.rows import GivenRows
 from decoupling.label_model.bags import fit_bags
 from decoupling.label_model.forms import BagsForm, JointForm, LabelSet, SplitForm
 from decoupling.label_model.model import fit_label_model, prefit_label_model, warn_if_by_heart

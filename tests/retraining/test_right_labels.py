@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 
 from decoupling.fits.ensembles import Training
 from decoupling.fits.folds import make_folds
-from decoupling.fits.rows import GivenRows
+from decoupling.fits.given_rows import GivenRows
 from decoupling.likelihood.average import average_answers
 from decoupling.likelihood.mixtures import mixture_shares, with_shares
 from decoupling.retraining.right_labels import learn_from_right_labels

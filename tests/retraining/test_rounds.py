@@ -11,8 +11,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from decoupling.fits.ensembles import Training
 from decoupling.fits.folds import Fold, make_folds
+from decoupling.fits.given_rows import GivenRows
 from decoupling.fits.nested import nest
-from decoupling.fits.rows import GivenRows
 from decoupling.likelihood.average import average_answers
 from decoupling.likelihood.offsets import best_calibration
 from decoupling.likelihood.temperature import tempered

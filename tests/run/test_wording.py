@@ -7,7 +7,7 @@ import pytest
 
 from decoupling import DecouplingClassifier, infer
 from decoupling._text import Argument, Message, message_of
-from decoupling.diagnostics.reasons import confusion, nobodys
+from decoupling.diagnostics.reasons import confusion, empty_classes
 from decoupling.diagnostics.warnings import few_rows, unbalanced
 from decoupling.report.document import Report
 from decoupling.run.settings import OPTIONS
@@ -59,7 +59,7 @@ ALIKE = np.array([[0.51, 0.49], [0.5, 0.5]])
     ("message", "told"),
     [
         (
-            nobodys(["a", "b"], np.array([3, 0])),
+            empty_classes(["a", "b"], np.array([3, 0])),
             "No row has 'b' as its most probable class: the inference may have collapsed. Check "
             "--task, and give --labelled and --noise if they are known "
             '(guide: "When a class has no rows").',

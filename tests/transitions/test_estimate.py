@@ -11,9 +11,10 @@ from decoupling.transitions.estimate import (
     confident_rows,
     confident_transitions,
     estimated_prior,
-    first_transitions,
+    estimated_transitions,
     with_rates,
 )
+from decoupling.transitions.projection import project
 
 AB, ABC = ("a", "b"), ("a", "b", "c")
 
@@ -122,7 +123,7 @@ def test_where_classes_overlap_the_surest_rows_blame_the_labeller_less():
     codes = np.where(wrong, 1 - classes, classes)
     second = 1 / (1 + np.exp(2.0 - 2.0 * x))
     raw = np.column_stack([1 - second, second]) @ [[0.8, 0.2], [0.2, 0.8]]
-    found, support = first_transitions(tasks.noisy(AB), raw, raw, codes, np.ones(20_000))
+    found, support = estimated_transitions(tasks.noisy(AB), raw, raw, codes, np.ones(20_000))
     above = [raw[codes == s, s].mean() for s in (0, 1)]
     at_mean = np.mean([(codes[raw[:, s] >= above[s]] != s).mean() for s in (0, 1)])
     assert 0.2 < found[0, 1] < at_mean - 0.01
@@ -179,7 +180,7 @@ def test_carriers_of_clean_labels_have_the_rates_of_their_class():
     T = np.array([[1.0, 0.0, 0.0, 0.0], [0.8, 0.2, 0, 0], [0.3, 0, 0.7, 0], [0.5, 0, 0, 0.5]])
     classes = np.repeat(np.arange(4), 500)
     codes = np.where(np.arange(2000) % 10 == 0, classes, 0)  # any carriers will do
-    found, support = first_transitions(
+    found, support = estimated_transitions(
         TASKS["multi-pu"], T[classes], np.full((2000, 4), np.nan), codes, np.ones(2000)
     )
     np.testing.assert_allclose(found, T, atol=0.01)
@@ -191,14 +192,14 @@ def test_first_transitions_by_hand():
     pu = tasks.positive_unlabelled()
     proba = np.array([[0.6, 0.4], [0.2, 0.8], [0.9, 0.1]])
     codes = np.array([1, 1, 0])
-    found, support = first_transitions(pu, proba, proba, codes, np.ones(3))
+    found, support = estimated_transitions(pu, proba, proba, codes, np.ones(3))
     np.testing.assert_allclose(found, [[1, 0], [0.4, 0.6]])
     np.testing.assert_allclose(support, [0, 2])
 
     noisy = tasks.class_conditional_noise(AB)
     raw = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.1, 0.9]])
     codes = np.array([0, 1, 0, 1])  # thresholds .8 and .55: rows 0 and 1, and row 3
-    found, support = first_transitions(noisy, np.full((4, 2), np.nan), raw, codes, np.ones(4))
+    found, support = estimated_transitions(noisy, np.full((4, 2), np.nan), raw, codes, np.ones(4))
     np.testing.assert_allclose(found, [[1.2 / 2.2, 1 / 2.2], [0.25, 0.75]])  # halves, but own first
     np.testing.assert_allclose(support, [2, 1])
 
@@ -218,7 +219,7 @@ def test_no_class_is_always_or_never_labelled(codes, expected):
     """Unless it has to be: a zero would say that it is impossible."""
     task = tasks.multi_positive_unlabelled(AB, noise=True)
     raw = np.array([[0.1, 0.8, 0.1]] * 3 + [[0.1, 0.4, 0.5]] * 2)
-    found, support = first_transitions(task, raw, raw, np.array(codes), np.ones(5))
+    found, support = estimated_transitions(task, raw, raw, np.array(codes), np.ones(5))
     np.testing.assert_array_equal(support, [0, 3, 2])
     np.testing.assert_array_equal(found > 0, task.mask)
     np.testing.assert_allclose(found[1], expected)
@@ -229,7 +230,7 @@ def test_a_class_gets_its_own_label_most_often():
     raw = np.array([[0.9, 0.1, 0.0], [0.1, 0.9, 0.0], [0.0, 0.1, 0.9]])[[0, 0, 0, 1, 1, 1, 2, 2, 2]]
     codes = np.array([1, 1, 0, 0, 0, 1, 2, 2, 2])
     task = tasks.class_conditional_noise(("a", "b", "c"))
-    found, _ = first_transitions(task, np.full((9, 3), np.nan), raw, codes, np.ones(9))
+    found, _ = estimated_transitions(task, np.full((9, 3), np.nan), raw, codes, np.ones(9))
     for c in (0, 1):
         other = np.delete(found[c], c)
         assert found[c, c] == pytest.approx(1.2 * other.max())
@@ -241,7 +242,9 @@ def test_a_class_gets_its_own_label_most_often():
 def test_a_class_that_nobody_carries_has_the_rate_of_the_others():
     proba = np.array([[0.2, 0.7, 0.1], [0.4, 0.5, 0.1], [0.9, 0.05, 0.05]])
     codes = np.array([1, 1, 0])
-    found, support = first_transitions(tasks.semi_supervised(AB), proba, proba, codes, np.ones(3))
+    found, support = estimated_transitions(
+        tasks.semi_supervised(AB), proba, proba, codes, np.ones(3)
+    )
     np.testing.assert_allclose(found, [[0.3, 0.7, 0], [0.3, 0, 0.7]])
     np.testing.assert_allclose(support, [2, 0])
 
@@ -250,10 +253,10 @@ def test_a_class_that_nobody_carries_has_the_rate_of_the_others():
 def test_the_first_transitions_obey_the_task(key):
     task = TASKS[key]
     proba, codes = draw(task)
-    found, support = first_transitions(task, proba, proba, codes, np.ones(60))
+    found, support = estimated_transitions(task, proba, proba, codes, np.ones(60))
     np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
     np.testing.assert_array_equal(found > 0, task.mask)
-    np.testing.assert_allclose(tasks.project(task, found), found, rtol=1e-9)
+    np.testing.assert_allclose(project(task, found), found, rtol=1e-9)
     assert ((support > 0) == (task.own >= 0)).all()
 
 
@@ -350,7 +353,7 @@ def test_rates_go_by_class_where_the_negative_stands_between_the_others():
     ],
 )
 def test_bad_rates(task, labelled, noise, message):
-    T = tasks.project(task, np.zeros(task.mask.shape))
+    T = project(task, np.zeros(task.mask.shape))
     with pytest.raises(ValueError, match=message):
         with_rates(task, T, labelled, noise)
 
@@ -368,7 +371,7 @@ def test_the_prior_is_as_strong_as_the_rows_of_a_class(name):
     np.testing.assert_array_equal(np.isinf(prior.strength), single)
     np.testing.assert_allclose(prior.strength[~single], weight.sum() / len(task.classes))
     assert (prior.classes, prior.labels) == (task.classes, task.labels)
-    expected = first_transitions(task, proba, proba, codes, weight)
+    expected = estimated_transitions(task, proba, proba, codes, weight)
     np.testing.assert_array_equal(support, expected[1])
     if support.any():
         np.testing.assert_allclose(prior.mean, expected[0], rtol=1e-12, atol=1e-15)
@@ -478,6 +481,6 @@ def test_a_known_rate_is_not_estimated():
         task, proba, proba, codes, np.ones(60), labelled=None, noise=None, by_best_bin=True
     )[0]
     positive = task.own.tolist().index(1)
-    carried = first_transitions(task, proba, proba, codes, np.ones(60))[0][positive, 1]
+    carried = estimated_transitions(task, proba, proba, codes, np.ones(60))[0][positive, 1]
     rate = np.sqrt(carried * best_bin_rate(proba[:, 1], codes == 1, np.ones(60)))
     np.testing.assert_allclose(free.mean[positive], [1 - rate, rate])

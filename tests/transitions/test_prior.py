@@ -8,6 +8,7 @@ import pytest
 
 from decoupling import TransitionPrior
 from decoupling.transitions import tasks
+from decoupling.transitions.projection import project
 
 
 def test_concentration_with_zeros_and_known_rows():
@@ -168,7 +169,7 @@ def test_constructors(prior, labels, mean, strength):
 )
 def test_constructors_obey_the_task_of_their_name(prior, task):
     assert (prior.classes, prior.labels) == (task.classes, task.labels)
-    np.testing.assert_allclose(tasks.project(task, prior.mean), prior.mean, rtol=1e-12)
+    np.testing.assert_allclose(project(task, prior.mean), prior.mean, rtol=1e-12)
     np.testing.assert_array_equal(prior.task.mask, task.mask)
     np.testing.assert_array_equal(prior.task.own, task.own)
 
@@ -245,7 +246,7 @@ def test_predictive(class_balance, expected):
 @pytest.mark.parametrize(
     ("class_balance", "message"),
     [
-        ([0.5, 0.6], r"class_balance must sum to 1; its sum is 1.1"),
+        ([0.5, 0.6], r"class_balance must sum to 1 over the classes 0, 1; its sum is 1.1"),
         ([1.5, -0.5], r"class_balance: 1.5 for class 0"),
         ({0: 1.0}, r"class_balance must .* missing: 1"),
     ],

@@ -1,1 +1,5 @@
-"""`DecouplingClassifier`: what it is given, what it finds, what it shows."""
+"""`DecouplingClassifier`: its input, the plan and the steps of its fit, and what it shows.
+
+`estimator` is the class. Its `fit` reads the input (`fit_input`), plans the fits (`planning`) and
+takes one step after the other (`fit_steps`). `issues` lists doubtful labels, `notebook` shows T.
+"""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import _safe_indexing, check_consistent_length, check_random_state
+from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -19,13 +19,12 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from decoupling._typing import AnyArray, FloatArray
-from decoupling._validation import all_or_nothing, check_count, warn_user
-from decoupling.classifier import steps
-from decoupling.classifier.fit_input import FitInput, check_chunks, expected_shares, read_input
+from decoupling._validation import all_or_nothing, check_count
+from decoupling.classifier import fit_steps
+from decoupling.classifier.fit_input import FitInput, check_chunks, read_input
 from decoupling.classifier.issues import LabelIssues, rank_issues
 from decoupling.classifier.notebook import ShowsTransitions
 from decoupling.classifier.planning import plan_of
-from decoupling.diagnostics.warnings import collapsed, unbalanced
 from decoupling.fits.ensembles import Training
 from decoupling.fits.estimators import (
     as_rows,
@@ -36,10 +35,12 @@ from decoupling.fits.estimators import (
     tagged_like,
 )
 from decoupling.fits.plan import IN_ROUNDS, LABEL_MODEL, NOT_AGAIN, ON_RIGHT_LABELS, FitPlan
+from decoupling.fits.shielding import own_rows
 from decoupling.inference.math.draws import as_generator, draw_categories
-from decoupling.labels.observed import encode_labels, read_labels
+from decoupling.labels.doubts import warn_of_index
+from decoupling.labels.observed import read_labels, recode_labels
 from decoupling.retraining.answer import Retrained, parts_beside
-from decoupling.transitions.choice import class_array, given_labels, label_codes
+from decoupling.transitions.choice import class_array, label_codes
 from decoupling.transitions.prior import TransitionPrior
 from decoupling.transitions.tasks import Task
 
@@ -247,28 +248,28 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         self._tell(LABEL_MODEL, plan.total)
         # S: p(s|x) of every row, by classifiers that have not seen its label.
         with needing_proba(training.estimator), naming_gaps(given.rows.X):
-            label_model = steps.label_model_of(self, training, given, plan, rng)
+            label_model = fit_steps.label_model_of(self, training, given, plan, rng)
         self._tell("p(class | x) and p(label | class)", plan.total - plan.of(LABEL_MODEL))
         # q(Y) q(T), from S and what is known of T.
-        known = steps.known_transitions(self, given, label_model)
-        posterior = steps.infer_classes(self, given, label_model.proba, known)
+        known = fit_steps.known_transitions(self, given, label_model)
+        posterior = fit_steps.infer_classes(self, given, label_model.proba, known)
         # p(y|x) once more, from p(y|s,x) of the rows that can be trusted.
         retrained: Retrained | None = None
         if plan.retraining != NOT_AGAIN:
             self._tell(f"{self.rounds} rounds of retraining at most")
         if plan.retraining == ON_RIGHT_LABELS:
-            retrained = steps.right_labels_of(self, training, given, plan)
+            retrained = fit_steps.right_labels_of(self, training, given, plan)
         if plan.retraining == IN_ROUNDS:
-            rounds = steps.rounds_of(self, training, given, plan, label_model, posterior)
-            if rounds is not None and steps.follows_rounds(self, given):
+            rounds = fit_steps.rounds_of(self, training, given, plan, label_model, posterior)
+            if rounds is not None and fit_steps.follows_rounds(self, given):
                 self._tell("p(label | class), once more", 0)
-                known = steps.followed_transitions(given, known, rounds)
-                posterior = steps.infer_again(self, given, label_model.proba, known)
+                known = fit_steps.followed_transitions(given, known, rounds)
+                posterior = fit_steps.infer_again(self, given, label_model.proba, known)
             if rounds is not None:
-                retrained = steps.rounds_answer(self, given, label_model, posterior, rounds)
+                retrained = fit_steps.rounds_answer(self, given, label_model, posterior, rounds)
         # W: p(y|s,x).
         class_proba = (retrained or posterior).class_proba
-        conditional = steps.label_conditional_of(given.rows, class_proba, posterior.transitions)
+        conditional = fit_steps.label_conditional_of(given.rows, class_proba, posterior.transitions)
         self._tell("done", 0)
 
         self.task_, self.labels_ = given.task, given.task.labels
@@ -279,9 +280,7 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         self.n_iter_, self.transitions_ = posterior.trace.n_iter, posterior.transitions
         self.class_proba_, self.label_conditional_proba_ = class_proba, conditional
         self.transduction_ = self.classes_[conditional.argmax(axis=1)]
-        warn_user(collapsed(given.task, class_proba))
-        expected = expected_shares(self.class_prior, given.task)
-        warn_user(unbalanced(given.task, expected, conditional, given.rows.counts))
+        fit_steps.warn_of_answer(self, given, class_proba, conditional)
         return self
 
     def check(self, X: Any, y: Any, sample_weight: Any = None, known_classes: Any = None) -> Task:
@@ -366,13 +365,14 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         """
         check_is_fitted(self)
         observed = read_labels(y, unlabelled=self.unlabelled)
-        encode_labels(given_labels(observed), self.classes_)  # refuses those that there are not
+        recode_labels(observed, self.classes_)  # refuses those that there are not
         rows = np.flatnonzero(observed.labelled)
         X = as_rows(X)
         check_consistent_length(X, observed.codes, sample_weight)
+        warn_of_index(X, y=y, sample_weight=sample_weight)
         weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
         given = observed.values[observed.codes[rows]]
-        return float(super().score(_safe_indexing(X, rows), given, weight))
+        return float(super().score(own_rows(X, rows), given, weight))
 
     def transition_interval(self, level: float = 0.9) -> tuple[FloatArray, FloatArray]:
         """Lower and upper ends of credible intervals for p(label | class), each (C, S)."""

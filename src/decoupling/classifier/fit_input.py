@@ -15,15 +15,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from decoupling._text import Message, listed
 from decoupling._typing import BoolArray, FloatArray, IntArray
-from decoupling._validation import SUM_TOLERANCE, check_count, check_evidence, is_dask
+from decoupling._validation import check_count, check_evidence, check_flag, is_dask, warn_user
+from decoupling.diagnostics.warnings import names_alike
+from decoupling.fits.ensembles import known_classes
 from decoupling.fits.estimators import check_weights
 from decoupling.fits.folds import check_folds
-from decoupling.fits.rows import GivenRows
+from decoupling.fits.given_rows import GivenRows
 from decoupling.inference.ascent.class_prior import ClassPrior
 from decoupling.inference.infer import check_options
+from decoupling.labels.doubts import warn_of_index
 from decoupling.labels.frames import Library, library_of
 from decoupling.labels.observed import ObservedLabels, encode_labels, read_labels
-from decoupling.transitions._rates import allows_noise, check_rates, is_auto
+from decoupling.transitions._rates import allows_noise, check_balance, is_auto
 from decoupling.transitions.choice import choose_task, encode, label_codes
 from decoupling.transitions.estimate import with_rates
 from decoupling.transitions.prior import TransitionPrior
@@ -47,6 +50,7 @@ class Options(Protocol):
     calibrate: bool
     rounds: int
     unlabelled: Any
+    verbose: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,11 +97,13 @@ def read_input(
     )
     codes = label_codes(task, observed)
     check_consistent_length(X, codes)
+    warn_of_index(X, y=y, sample_weight=sample_weight, known_classes=known_classes)
     weight = check_weights(sample_weight, X)
     known = known_rows(task, codes, known_classes)
     rows = GivenRows(X, possible_codes(task, codes, known), weight, known)
     given = FitInput(rows, task, observed, library_of(y))
     _check_options(options, given)
+    warn_user(names_alike(task, observed))
     if is_prefit(options.cv):
         prefit_columns(options.estimator, task, observed, options.unlabelled)
     elif options.cv is not None:
@@ -108,6 +114,10 @@ def read_input(
 def _check_options(options: Options, given: FitInput) -> None:
     """Refuse options that cannot work."""
     check_count("rounds", options.rounds, least=0)
+    check_flag("calibrate", options.calibrate)
+    check_flag("learn_transitions", options.learn_transitions)
+    if not isinstance(options.verbose, bool):
+        check_count("verbose", options.verbose, least=0)
     check_options(options.expected_log, options.order)
     if not isinstance(options.evidence, str):
         check_evidence("evidence", options.evidence)
@@ -169,7 +179,10 @@ def known_rows(task: Task, codes: IntArray, known_classes: Any) -> IntArray:
 
 
 def possible_codes(task: Task, codes: IntArray, known: IntArray) -> IntArray:
-    """Labels that the known classes can have, (N,); else that of the class, or none."""
+    """Codes of labels, (N,); a label that the known class cannot get becomes that of the class.
+
+    A class without a label of its own leaves the row unlabelled.
+    """
     impossible = (known >= 0) & ~task.mask[known, codes]
     if not task.has_unlabelled:
         impossible &= task.own[known] >= 0
@@ -183,7 +196,7 @@ def known_noise(noise: Any) -> Any:
 
 
 def at_one_rate(said: str | TransitionPrior, task: Task, *, labelled: Any) -> bool:
-    """Whether all classes are labelled as often, so that labelled rows are like the others.
+    """Whether all classes are labelled equally often, so that labelled rows are like the others.
 
     ``said`` is the task as the user gave it. Without a rate the task itself says it.
     """
@@ -226,13 +239,7 @@ def expected_shares(class_prior: Any, task: Task) -> FloatArray | None:
     """Share of each class that the user expects, (C,); None if nothing was said of it."""
     if class_prior is None or isinstance(class_prior, ClassPrior):
         return None
-    shares = check_rates("class_prior", class_prior, task.classes)
-    if abs(shares.sum() - 1.0) > SUM_TOLERANCE:
-        raise ValueError(
-            f"class_prior must sum to 1 over the classes {listed(task.classes)}; its "
-            f"sum is {shares.sum():.6g}."
-        )
-    return shares
+    return check_balance("class_prior", class_prior, task.classes)
 
 
 def prefit_columns(
@@ -241,8 +248,9 @@ def prefit_columns(
     """Column of p(label | x) of each class of the fitted classifier, by name."""
     if estimator is None:
         raise ValueError('cv="prefit" needs a fitted classifier: pass it as estimator=.')
-    check_is_fitted(estimator)
-    names = estimator.classes_
+    if hasattr(estimator, "__sklearn_tags__"):  # others cannot be asked
+        check_is_fitted(estimator)
+    names = known_classes(estimator)
     try:
         columns = encode(task, names, unlabelled=unlabelled)
     except ValueError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Final
@@ -12,16 +12,17 @@ from numpy.typing import ArrayLike
 
 from decoupling._text import name_text
 from decoupling._typing import AnyArray, FloatArray, IntArray
+from decoupling._validation import check_flag
 from decoupling.inference.posterior import Posterior
-from decoupling.labels.frames import Library, library_of
+from decoupling.labels.frames import Library, library_of, names_array
 from decoupling.transitions.choice import encode
 from decoupling.transitions.tasks import Task, custom
 
 __all__ = ["LabelIssues", "label_errors", "label_issues"]
 
-# Columns that hold names, and take the type that the labels came in.
+# Columns that hold names. They get the type of the given labels.
 NAMES: Final = ("given", "suggested")
-# Rows of a printed table.
+# Rows that `print` shows; more would not fit on a screen.
 SHOWN: Final = 10
 
 
@@ -204,7 +205,7 @@ def label_issues(
         task,
         proba,
         codes,
-        _array(task.classes),
+        names_array(task.classes),
         library,
         threshold=threshold,
         all_rows=all_rows,
@@ -271,9 +272,9 @@ def rank_issues(
     classes: AnyArray,
     library: Library,
     *,
-    threshold: float = 0.5,
-    all_rows: bool = False,
-    with_unlabelled: bool = False,
+    threshold: float,
+    all_rows: bool,
+    with_unlabelled: bool,
 ) -> LabelIssues:
     """`label_issues` from arrays: W and the columns of T as in `label_errors`.
 
@@ -285,6 +286,8 @@ def rank_issues(
         raise ValueError(f"threshold must be a probability in [0, 1]; got {threshold!r}.")
     if library.index is not None and len(library.index) != n_rows:
         raise ValueError(f"like must have one row per label, {n_rows}; got {len(library.index)}.")
+    check_flag("all_rows", all_rows)
+    check_flag("with_unlabelled", with_unlabelled)
     p_wrong, margin = label_errors(class_proba, codes, task.own)
     unlabelled = codes == 0 if task.has_unlabelled else np.zeros(n_rows, dtype=bool)
     # A label that is nobody's own is not listed even if the threshold is 0.
@@ -311,17 +314,8 @@ def _given(task: Task, codes: IntArray, dtype: np.dtype[Any]) -> AnyArray:
     names = task.labels
     if task.has_unlabelled and (codes > 0).all():
         names, codes = names[1:], codes - 1
-    array = _array(names)
+    array = names_array(names)
     return (array.astype(dtype) if array.dtype.kind == dtype.kind in "biuf" else array)[codes]
-
-
-def _array(names: Sequence[Hashable]) -> AnyArray:
-    """Names in a type of numpy if they are numbers, booleans or strings, else as objects."""
-    array = np.array(names) if len({type(name) for name in names}) == 1 else np.empty(())
-    # numpy cuts zeros at the end of a string.
-    if array.ndim == 1 and array.dtype.kind in "biufU" and array.tolist() == list(names):
-        return array
-    return np.fromiter(names, dtype=object, count=len(names))
 
 
 def _renamed(positions: IntArray, rows: ArrayLike, n_rows: int) -> IntArray:

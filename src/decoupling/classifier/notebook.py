@@ -1,4 +1,4 @@
-"""What a notebook shows of a fitted classifier: scikit-learn's diagram, and T below it."""
+"""A fitted classifier in a notebook: the diagram of scikit-learn with T below it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from decoupling.inference.posterior import Posterior
 
 __all__ = ["ShowsTransitions", "transition_table"]
 
-# A larger table would hide the rest of the notebook.
+# Classes and labels that the table shows at most: a larger one would hide the rest of the notebook.
 SHOWN: Final = 10
+# Probability of the intervals.
 LEVEL: Final = 0.9
-# Blue (Okabe and Ito), thin enough for black and for white text.
+# Opacity of a cell of probability 1, thin enough for black and for white text.
+_DARKEST: Final = 0.4
+# Style of a cell: the blue of Okabe and Ito, at some opacity.
 _CELL: Final = "text-align: center; background-color: rgba(0, 114, 178, {:.2f})"
 
 
@@ -69,7 +72,7 @@ def _name(name: Hashable) -> str:
 
 def _cell(value: float, lower: float, upper: float) -> str:
     interval = "" if lower == upper else f"<br><small>{lower:.2f}–{upper:.2f}</small>"
-    return f'<td style="{_CELL.format(0.4 * value)}">{value:.2f}{interval}</td>'
+    return f'<td style="{_CELL.format(_DARKEST * value)}">{value:.2f}{interval}</td>'
 
 
 def _left_out(transitions: FloatArray) -> str:

@@ -50,8 +50,8 @@ def _retraining_of(
         nested = nest(folds, given.rows.codes)
         inner = [fold for view in nested for fold in view.inner]
         return (IN_ROUNDS, nested) if _all_have(labelled, inner) else (NOT_AGAIN, [])
-    # Labels are right. Where every class is labelled as often, labelled rows are like the others,
-    # and may teach them.
+    # Labels are right. Where every class is labelled equally often, labelled rows are like the
+    # others, so that a classifier of them may label the others.
     if task.has_unlabelled and at_one_rate(options.task, task, labelled=options.labelled):
         return ON_RIGHT_LABELS, []
     return NOT_AGAIN, []

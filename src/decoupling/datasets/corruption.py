@@ -1,8 +1,6 @@
-"""Clean classes turned into imperfect labels: the generative story of the model."""
+"""Imperfect labels drawn from true classes, as the model says that labels come about."""
 
 from __future__ import annotations
-
-from collections.abc import Hashable
 
 import numpy as np
 from numpy.random import Generator, RandomState
@@ -10,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from decoupling._typing import AnyArray
 from decoupling.inference.math.draws import as_generator, draw_categories
-from decoupling.labels.frames import objects_of
+from decoupling.labels.frames import names_array
 from decoupling.labels.observed import encode_labels
 from decoupling.transitions.prior import TransitionPrior
 
@@ -55,13 +53,4 @@ def give_labels(
             f"{int((codes < 0).argmax())}). Every sample has a class; only labels may be missing."
         )
     drawn = draw_categories(transitions.mean[codes], rng)
-    return np.asarray(_as_array(transitions.labels)[drawn])
-
-
-def _as_array(labels: tuple[Hashable, ...]) -> AnyArray:
-    """Labels of one type in that of numpy, if it keeps them as they are; else as objects, (S,)."""
-    if len({type(label) for label in labels}) == 1:
-        array = np.array(labels)
-        if array.ndim == 1 and array.tolist() == list(labels):
-            return array
-    return objects_of(labels)
+    return np.asarray(names_array(transitions.labels)[drawn])

@@ -14,16 +14,20 @@ import numpy as np
 
 from decoupling._text import Message
 from decoupling._typing import FloatArray, IntArray
+from decoupling._validation import check_flag
 
+# Names of the classes 0 to 9.
 CLASSES: Final = (
     "T-shirt", "trouser", "pullover", "dress", "coat",
     "sandal", "shirt", "sneaker", "bag", "ankle boot",
 )  # fmt: skip
-# Names a folder that has the four files.
+# Environment variable that names a folder with the four files.
 VARIABLE: Final = "FASHION_MNIST"
 # Where Debian's package puts them.
 _PACKAGE: Final = Path("/usr/share/datasets/fashion-mnist")
+# How the names of the files of a subset begin.
 _FILES: Final = {"train": "train", "test": "t10k"}
+# Code of the type "unsigned byte" in an IDX file.
 _UNSIGNED_BYTES: Final = 0x08
 # SHA-256 of the bytes of pictures and classes, whatever file they came in.
 _DIGESTS: Final = {
@@ -74,6 +78,7 @@ def load_fashion_mnist(
     """
     if subset not in _FILES:
         raise ValueError(f'subset must be "train" or "test"; got {subset!r}.')
+    check_flag("download", download)
     place = _find(folder)
     if place is not None:
         pictures = _read(place / f"{_FILES[subset]}-images-idx3-ubyte.gz")

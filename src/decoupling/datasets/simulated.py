@@ -11,8 +11,10 @@ from decoupling._typing import FloatArray, IntArray
 
 __all__ = ["SimulatedLabels", "four_normals"]
 
-# Class 0, the negative one, lies between the three positive ones and overlaps them all.
+# Means of x in each class, (C, 2). Class 0, the negative one, lies between the three positive ones
+# and overlaps them all.
 MEANS = np.array([[0.0, 0.0], [0.0, 2.6], [-2.4, -1.4], [2.4, -1.4]])
+# Covariances of x in each class, (C, 2, 2).
 COVARIANCES = np.array(
     [
         [[1.0, 0.0], [0.0, 1.0]],

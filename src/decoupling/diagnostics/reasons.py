@@ -1,4 +1,4 @@
-"""Signs that an answer may be wrong, as reasons to trust it less: functions on arrays."""
+"""Reasons to trust an answer less: each function looks at arrays for one thing."""
 
 from __future__ import annotations
 
@@ -12,20 +12,30 @@ from decoupling._text import COLLAPSE, CONVERGENCE, OUT_OF_FOLD, RATES, TOLD_APA
 from decoupling._typing import FloatArray, IntArray
 from decoupling.diagnostics.record import Reason
 
-# Below this singular value of p(label | class, labelled), classes blur into each other.
+# Smallest singular value of p(label | class, labelled) at which labels tell classes apart. For two
+# classes with a fifth of wrong labels each it is 0.6, and 0 where they get the same labels.
 SINGULAR: Final = 0.1
-# A row is where the prior put it if no class is further from it than this.
+# A row is where the prior put it if no probability of a class differs by more than this.
 AT_PRIOR: Final = 0.02
-# Shares of such rows that are worth a word, and that are a failure.
-_SOME, _MOST = 0.1, 0.5
-# A share may be beyond what a prior allows by so much, and by so many standard errors.
-_SLACK, _ERRORS = 0.01, 3.0
-# A bound that falls by less than this share of its size has been rounded.
+# Share of such rows above which the light is amber.
+_SOME: Final = 0.1
+# Share of such rows above which the light is red.
+_MOST: Final = 0.5
+# A share may exceed what the prior allows by this much, which hardly changes an answer.
+_SLACK: Final = 0.01
+# Standard errors by which it may exceed that besides: chance does so once in 740 times.
+_ERRORS: Final = 3.0
+# A fall of the bound by less than this share of its size is rounding.
 _ROUNDING: Final = 1e-9
+# Stands for 0 in a denominator.
+_TINY: Final = 1e-300
 
 
 def convergence(n_iter: int, stopped_because: str, fall: float, size: float) -> Reason:
-    """Whether the ascent arrived; ``fall`` is the largest step down of a bound of this ``size``."""
+    """Whether the inference converged.
+
+    ``fall`` is the largest fall of the bound in an iteration, and ``size`` the size of the bound.
+    """
     if fall > _ROUNDING * size:
         return Reason(
             "amber",
@@ -87,7 +97,7 @@ def confusion(classes: Sequence[Hashable], own: IntArray, transitions: ArrayLike
                 guide=TOLD_APART,
             ),
         )
-    given = mine[owners] / np.maximum(mine[owners].sum(axis=1, keepdims=True), 1e-300)
+    given = mine[owners] / np.maximum(mine[owners].sum(axis=1, keepdims=True), _TINY)
     if len(owners) > 1 and np.linalg.svd(given, compute_uv=False)[-1] < SINGULAR:
         return Reason(
             "amber",
@@ -117,8 +127,8 @@ def identifiability(
     transitions : array (C, S)
         T, over the labels that some class can emit.
     prior : array (C, K)
-        All that the prior has to say of each class: where two rows are equal, either class may
-        take the place of the other.
+        What the prior says of each class. Where two rows are equal, the two classes may change
+        places.
     """
     rows, place = np.unique(prior, axis=0, return_inverse=True)
     counts = np.bincount(place.ravel(), minlength=len(rows))
@@ -158,8 +168,8 @@ def identifiability(
 def separation(transitions: FloatArray) -> float:
     """How far the rows of T are from being mixtures of each other, 0 if some are.
 
-    The smallest singular value of T once its columns are scaled to a largest entry of 1: that a
-    label is rare in every class takes nothing from what it tells.
+    It is the smallest singular value of T once its columns are scaled to a largest entry of 1: a
+    label that is rare in every class may still tell classes apart.
 
     Examples
     --------
@@ -171,17 +181,17 @@ def separation(transitions: FloatArray) -> float:
     n_classes, n_labels = transitions.shape
     if n_labels < n_classes:
         return 0.0
-    scaled = transitions / np.maximum(transitions.max(axis=0), 1e-300)
+    scaled = transitions / np.maximum(transitions.max(axis=0), _TINY)
     return float(np.linalg.svd(scaled, compute_uv=False)[-1])
 
 
 def top_counts(class_proba: FloatArray) -> IntArray:
-    """Rows of which each class is the most probable one, (C,)."""
+    """How many rows have each class as their most probable one, (C,)."""
     return np.bincount(class_proba.argmax(axis=1), minlength=class_proba.shape[1])
 
 
-def nobodys(classes: Sequence[Hashable], top: IntArray) -> Message | None:
-    """A message if a class is nobody's most probable one."""
+def empty_classes(classes: Sequence[Hashable], top: IntArray) -> Message | None:
+    """Message about classes that are the most probable one of no row; None if there are none."""
     nobody = [name for name, n in zip(classes, top, strict=True) if n == 0]
     if not nobody:
         return None
@@ -196,8 +206,12 @@ def nobodys(classes: Sequence[Hashable], top: IntArray) -> Message | None:
 
 
 def collapse(classes: Sequence[Hashable], top: IntArray, at_prior: float) -> Reason:
-    """Whether rows have gone anywhere; ``at_prior`` is the share that is where the prior put it."""
-    found = nobodys(classes, top)
+    """Whether every class has rows, and rows differ from the prior.
+
+    ``top`` (C,) counts the rows whose most probable class is each class; ``at_prior`` is the share
+    of the rows that are where the prior put them.
+    """
+    found = empty_classes(classes, top)
     if found is not None:
         return Reason("red", "collapse", found)
     if at_prior > _SOME:
@@ -224,7 +238,9 @@ def unexpected_labels(
     upper: FloatArray,
     n_rows: float,
 ) -> Reason | None:
-    """Compare shares of labels, (S,), with the least and the most that the prior allows.
+    """Whether labels are seen more often, or less often, than the prior allows.
+
+    ``seen`` has the shares of the labels, ``lower`` and ``upper`` their limits, each (S,).
 
     Whatever the shares of the classes are, a label cannot be rarer than in the class that gets it
     least, nor more frequent than in the class that gets it most.

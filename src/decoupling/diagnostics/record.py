@@ -1,4 +1,4 @@
-"""How far an answer can be trusted: a light, and its reasons in words."""
+"""`Diagnostics`: how far an answer can be trusted, as a light with its reasons."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from decoupling._text import Message
 
 __all__ = ["LIGHTS", "WORDS", "Diagnostics", "Reason", "worst_first"]
 
-# From good to bad; the light is the worst of its reasons.
+# Lights from good to bad.
 LIGHTS: Final = ("green", "amber", "red")
+# What each light means.
 WORDS: Final = {
     "green": "Looks sound",
     "amber": "Use with care",
@@ -20,14 +21,14 @@ WORDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One thing that was looked at, and what was found.
+    """A thing that was checked, and what was found.
 
     Attributes
     ----------
     light : {"green", "amber", "red"}
-        How much it takes from the trust.
+        How bad it is.
     about : str
-        What was looked at, such as "convergence".
+        What was checked, such as "convergence".
     message : Message
         What was found, as a record.
 
@@ -45,7 +46,7 @@ class Reason:
 
     @property
     def text(self) -> str:
-        """What was found, in a sentence or two; where it is not green, what to do about it too."""
+        """What was found, in a sentence or two, and what to do about it if it is not green."""
         return str(self.message)
 
     @property
@@ -66,7 +67,7 @@ class Diagnostics:
     Attributes
     ----------
     reasons : tuple of Reason
-        All that was looked at.
+        Everything that was checked.
 
     Examples
     --------
@@ -88,7 +89,7 @@ class Diagnostics:
 
     @property
     def words(self) -> str:
-        """The same in words."""
+        """What the light means."""
         return WORDS[self.light]
 
     def about(self, name: str) -> tuple[Reason, ...]:
@@ -101,5 +102,5 @@ class Diagnostics:
 
 
 def worst_first(reasons: tuple[Reason, ...]) -> tuple[Reason, ...]:
-    """Reasons by their lights, from red to green; equal ones stay in order."""
+    """Reasons from red to green; those of one light keep their order."""
     return tuple(sorted(reasons, key=lambda reason: -LIGHTS.index(reason.light)))

@@ -1,4 +1,4 @@
-"""Signs that an answer may be wrong, as messages to warn of; None where there is none."""
+"""Signs that an answer may be wrong, as messages of warnings; None where there is no sign."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ import numpy as np
 
 from decoupling._text import RATES, Message, first_few, listed
 from decoupling._typing import AnyArray, FloatArray
-from decoupling.diagnostics.reasons import nobodys, top_counts
+from decoupling.diagnostics.reasons import empty_classes, top_counts
+from decoupling.labels.lookalikes import lookalikes
+from decoupling.labels.observed import ObservedLabels
 from decoupling.transitions.tasks import Task
 
-# A share of a class may differ by this much from the expected one before there is a warning:
-# well beyond the error of an estimate from a few hundred rows.
+# Difference of the share of a class from the expected share that is worth a warning. It is well
+# beyond the error of an estimate from a few hundred rows. At twice this a class could be wrong by a
+# fifth of all rows before there is a word of it.
 _BALANCE: Final = 0.1
-# A row of T that is estimated from fewer rows than this is a guess: a rate of 0.1 then has a
-# standard error of more than 0.05.
+# Rows that a row of T needs behind it. From fewer a rate of 0.1 has a standard error above 0.05.
 _ENOUGH: Final = 30
 
 
@@ -43,7 +45,7 @@ class IdentifiabilityWarning(UserWarning):
 
 
 def few_rows(task: Task, support: FloatArray, rows: AnyArray) -> Message | None:
-    """Some rows of T are a guess; None if all of them are, or none.
+    """Message about rows of T that are a guess; None if all of them are, or none.
 
     Parameters
     ----------
@@ -74,8 +76,27 @@ def few_rows(task: Task, support: FloatArray, rows: AnyArray) -> Message | None:
     )
 
 
+def names_alike(task: Task, observed: ObservedLabels) -> Message | None:
+    """Message about names of classes and labels that look alike, and are told apart.
+
+    `read_labels` has warned of those that are all labels of rows.
+    """
+    seen = set(observed.values.tolist())
+    names = [name for name in (*task.classes, *task.labels) if name is not None]
+    groups = [group for group in lookalikes(names) if not seen.issuperset(group)]
+    if not groups:
+        return None
+    return Message(
+        "names-alike",
+        "Names of classes or labels look alike, and are told apart: {groups}. A label is that of a "
+        "class only if both names are equal. If they mean the same, write them alike in {y|the "
+        "column of labels}, in {@negative} and in {@task}.",
+        groups=first_few([" and ".join(map(ascii, group)) for group in groups], "; "),
+    )
+
+
 def unseen_classes(task: Task, rows: AnyArray) -> Message | None:
-    """Some classes have a label of their own that no row has: the prior decides on them."""
+    """Message about classes whose own label no row has: the prior alone decides on them."""
     unseen = [
         name for name, s in zip(task.classes, task.own, strict=True) if s >= 0 and not rows[s]
     ]
@@ -90,14 +111,14 @@ def unseen_classes(task: Task, rows: AnyArray) -> Message | None:
 
 
 def collapsed(task: Task, class_proba: FloatArray) -> Message | None:
-    """A class is nobody's most probable one."""
-    return nobodys(task.classes, top_counts(class_proba))
+    """Message about classes that are the most probable one of no row."""
+    return empty_classes(task.classes, top_counts(class_proba))
 
 
 def unbalanced(
     task: Task, expected: FloatArray | None, conditional: FloatArray, weight: FloatArray
 ) -> Message | None:
-    """The share of a class is far from the expected one.
+    """Message about a class whose share is far from the expected one.
 
     Parameters
     ----------

@@ -1,1 +1,4 @@
-"""Split, score and calibration bins where some labels are missing."""
+"""Folds, scores and bins of calibration for rows of which some have no label.
+
+`labelled` has the folds and the scorer, `bins` confidence beside accuracy.
+"""

@@ -1,7 +1,7 @@
 """Split and score when some rows are unlabelled.
 
-Only labelled rows can be compared with a prediction, so only they belong into test folds; all the
-unlabelled rows help to train, every time.
+Only labelled rows can be compared with a prediction, so only they belong in test folds. The
+unlabelled rows are in every training set.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils import indexable
 
 from decoupling._typing import AnyArray, BoolArray, IntArray
+from decoupling._validation import check_flag
+from decoupling.fits.shielding import own_rows
+from decoupling.labels.doubts import warn_of_index
 from decoupling.labels.observed import read_labels
 
 Scorer = Callable[..., float]
@@ -57,8 +60,10 @@ class LabelledKFold:
 
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[IntArray, IntArray]]:
         """Rows to train on and rows to test on, for each fold."""
+        check_flag("shuffle", self.shuffle)
         observed = read_labels(y, unlabelled=self.unlabelled)
         indexable(X, observed.codes)  # as many rows as labels
+        warn_of_index(X, y=y)
         rows = np.flatnonzero(observed.labelled)
         from sklearn.model_selection import StratifiedKFold
 
@@ -107,7 +112,7 @@ def labelled_scorer(scoring: str | Scorer = "accuracy", *, unlabelled: Hashable 
 
 @dataclass(frozen=True)
 class _LabelledScorer:
-    """What `labelled_scorer` returns; an object, since a function could not be pickled."""
+    """Scorer of the labelled rows. It is an object, since a closure could not be pickled."""
 
     score: Scorer
     unlabelled: Hashable
@@ -115,13 +120,14 @@ class _LabelledScorer:
     def __call__(self, estimator: Any, X: Any, y: Any, **params: Any) -> float:
         observed = read_labels(y, unlabelled=self.unlabelled)
         X, _ = indexable(X, observed.codes)
+        warn_of_index(X, y=y)
         rows = np.flatnonzero(observed.labelled)
         given = observed.values[observed.codes[rows]]
         params = {name: _of_rows(value, rows, observed.labelled) for name, value in params.items()}
-        return float(self.score(estimator, _safe_indexing(X, rows), given, **params))
+        return float(self.score(estimator, own_rows(X, rows), given, **params))
 
 
 def _of_rows(value: Any, rows: IntArray, labelled: BoolArray) -> AnyArray | Any:
     """Metadata with an entry for each row, for the rows that are scored."""
     has_rows = np.ndim(value) == 1 and len(value) == len(labelled)
-    return _safe_indexing(value, rows) if has_rows else value
+    return own_rows(value, rows) if has_rows else value

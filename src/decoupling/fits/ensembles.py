@@ -7,18 +7,23 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
-from decoupling._text import message_of
+from decoupling._text import Message, message_of
 from decoupling._typing import AnyArray, BoolArray, FloatArray, IntArray
 from decoupling._validation import SUM_TOLERANCE, is_dask
 from decoupling.fits.estimators import weight_parameter
 from decoupling.fits.folds import Fold
+from decoupling.fits.shielding import own_rows, shielded
+
+# Rows of a fold below which an error of the classifier says how many there are. Most errors on more
+# rows have other reasons, which the classifier names.
+_FEW: Final = 30
 
 _LOG = logging.getLogger(__name__)
 
@@ -26,23 +31,36 @@ _LOG = logging.getLogger(__name__)
 class ClassifierError(ValueError):
     """The user's classifier refused the rows that it was given, to fit or to predict.
 
-    It is raised where the classifier is called, so that code which can do without a classifier of a
-    part of the rows need not guess whether a `ValueError` came from there.
+    Some steps can do without a classifier of a part of the rows. They catch this error, and no
+    other `ValueError`, which would be a mistake of the library.
     """
 
 
 @contextmanager
-def _failure_of_the_classifier() -> Iterator[None]:
-    """Raise errors of the classifier as `ClassifierError`, in the classifier's own words."""
+def _failure_of_the_classifier(name: str = "", n_rows: int = _FEW) -> Iterator[None]:
+    """Raise errors of the classifier as `ClassifierError`, in the classifier's own words.
+
+    If it was given few rows, that is probably why it fails, and the message says so.
+    """
     try:
         yield
     except ValueError as error:
-        raise ClassifierError(message_of(error)) from error
+        message = message_of(error)
+        if n_rows < _FEW and not isinstance(error, ClassifierError):
+            message = Message(
+                "few-rows-to-fit",
+                "{name} fails on the {n} rows of a fold: {error} Use more rows, other folds with "
+                "{@cv}, or a classifier that needs fewer rows.",
+                name=name,
+                n=n_rows,
+                error=f"{message.rstrip('.')}.",
+            )
+        raise ClassifierError(message) from error
 
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """Classifiers over codes 0 to ``n_codes - 1`` that predict their mean, as one of them would.
+    """Several classifiers of codes 0 to ``n_codes - 1`` as one, which predicts their mean.
 
     Attributes
     ----------
@@ -73,7 +91,7 @@ class Ensemble:
         """Mean probability of each code, (N, n_codes)."""
         weights = (1.0,) * len(self.models) if self.weights is None else self.weights
         total = sum(
-            weight * aligned_proba(model, X, self.n_codes)
+            weight * shielded(partial(aligned_proba, model, n_codes=self.n_codes), X)
             for model, weight in zip(self.models, weights, strict=True)
         )
         return np.asarray(total / sum(weights))
@@ -81,7 +99,7 @@ class Ensemble:
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """What every classifier is fitted with.
+    """A classifier, and what each fit of it is given.
 
     Attributes
     ----------
@@ -119,7 +137,7 @@ class Training:
     def params_of(self, rows: IntArray, n_rows: int) -> dict[str, Any]:
         """Fit parameters for some of ``n_rows`` rows: those with an entry per row are cut."""
         return {
-            name: _safe_indexing(value, rows) if _n_rows(value) == n_rows else value
+            name: own_rows(value, rows) if _n_rows(value) == n_rows else value
             for name, value in self.fit_params.items()
         }
 
@@ -136,8 +154,8 @@ def fit_clone(estimator: Any, X: Any, codes: IntArray, params: dict[str, Any]) -
     return clone(estimator).fit(X, codes, **params)
 
 
-# Fits one classifier. A run that may be interrupted sets a function that keeps what it fits. Other
-# processes, which ``n_jobs`` starts, do not see it and fit as usual.
+# Function that fits one classifier. A run that may be interrupted sets one that keeps what it fits.
+# Processes that ``n_jobs`` starts do not see it, and fit as usual.
 FITTING: Final[ContextVar[Callable[[Any, Any, IntArray, dict[str, Any]], Any]]] = ContextVar(
     "FITTING", default=fit_clone
 )
@@ -169,8 +187,8 @@ def _fitted(
         return DummyClassifier(strategy="most_frequent").fit(np.zeros((1, 1)), target[:1])
     # Some classifiers insist on codes 0, 1, ... without a gap.
     present, places = np.unique(target, return_inverse=True)
-    with _failure_of_the_classifier():
-        model = FITTING.get()(training.estimator, _safe_indexing(X, rows), places, params)
+    with _failure_of_the_classifier(type(training.estimator).__name__, len(rows)):
+        model = FITTING.get()(training.estimator, own_rows(X, rows), places, params)
     _LOG.debug("a classifier is fitted on %d rows", len(rows))
     return model if present[-1] == len(present) - 1 else Renamed(model, present)
 
@@ -202,13 +220,16 @@ class Renamed:
         return _proba(self.model, X)
 
 
-def aligned_proba(model: Any, X: Any, n_codes: int) -> FloatArray:
-    """p(code | x) with a column for each code, also those that the model never saw, (N, n)."""
-    proba = _proba(model, X).astype(np.float64, copy=False)
-    name = type(model).__name__
-    if proba.ndim != 2 or proba.shape[1] != len(model.classes_):
+def aligned_proba(model: Any, X: Any, n_codes: int, *, n_fitted: int = _FEW) -> FloatArray:
+    """p(code | x) with a column for each code, also those that the model never saw, (N, n).
+
+    ``n_fitted`` says how many rows the model was fitted on, if it is known.
+    """
+    proba = _proba(model, X, n_fitted).astype(np.float64, copy=False)
+    name, classes = _name_of(model), known_classes(model)
+    if proba.ndim != 2 or proba.shape[1] != len(classes):
         raise ClassifierError(
-            f"{name}.predict_proba must return one column per class, here {len(model.classes_)}; "
+            f"{name}.predict_proba must return one column per class, here {len(classes)}; "
             f"got an array of shape {proba.shape}."
         )
     error = np.abs(proba.sum(axis=1) - 1.0)
@@ -219,28 +240,50 @@ def aligned_proba(model: Any, X: Any, n_codes: int) -> FloatArray:
             f"sum to 1, the first of them {proba[bad.argmax()].tolist()}."
         )
     out = np.zeros((len(proba), n_codes))
-    out[:, np.asarray(model.classes_, dtype=np.int64)] = proba
+    out[:, classes.astype(np.int64)] = proba
     return out
 
 
-def _proba(model: Any, X: Any) -> AnyArray:
+def known_classes(model: Any) -> AnyArray:
+    """Classes of a fitted classifier, the columns of its probabilities."""
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        raise TypeError(
+            f"{_name_of(model)} has no classes_ after its fit, which say what the columns of "
+            "predict_proba stand for. Set self.classes_ = np.unique(y) in its fit."
+        )
+    return np.asarray(classes)
+
+
+def _name_of(model: Any) -> str:
+    """Name of the type of a classifier, in messages."""
+    return type(model.model if isinstance(model, Renamed) else model).__name__
+
+
+def _proba(model: Any, X: Any, n_fitted: int = _FEW) -> AnyArray:
     """Prediction of the classifier; rows of Dask are predicted chunk by chunk, where they are."""
+    model = model.model if isinstance(model, Renamed) else model
     if not is_dask(X):
-        with _failure_of_the_classifier():
+        with _failure_of_the_classifier(type(model).__name__, n_fitted):
             return np.asarray(model.predict_proba(X))
     from dask import compute, delayed
 
     chunks = X.rechunk({1: -1}) if hasattr(X, "rechunk") else X
-    shared = delayed(model)
-    parts = [shared.predict_proba(chunk) for chunk in np.ravel(chunks.to_delayed())]
+    shared, predicted = delayed(model), delayed(_proba_of_chunk)
+    parts = [predicted(shared, chunk) for chunk in np.ravel(chunks.to_delayed())]
     with _failure_of_the_classifier():
         return np.concatenate(compute(*parts))
+
+
+def _proba_of_chunk(model: Any, chunk: Any) -> Any:
+    """Prediction of a chunk of Dask, which may be a view of an array of the user."""
+    return shielded(model.predict_proba, chunk)
 
 
 def by_fold(ensemble: Ensemble, X: Any, folds: Sequence[Fold]) -> list[FloatArray]:
     """The rows that each fold predicts, as its own model predicts them, (n, n_codes)."""
     return [
-        aligned_proba(model, _safe_indexing(X, fold.predict), ensemble.n_codes)
+        aligned_proba(model, own_rows(X, fold.predict), ensemble.n_codes, n_fitted=len(fold.fit))
         for model, fold in zip(ensemble.models, folds, strict=True)
     ]
 
@@ -256,5 +299,5 @@ def out_of_fold(
     for proba, fold in zip(by_fold(ensemble, X, folds), folds, strict=True):
         out[fold.predict] = proba
     if unseen is not None and unseen.any():
-        out[unseen] = ensemble.predict_proba(_safe_indexing(X, np.flatnonzero(unseen)))
+        out[unseen] = ensemble.predict_proba(own_rows(X, np.flatnonzero(unseen)))
     return out

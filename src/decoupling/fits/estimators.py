@@ -1,7 +1,8 @@
-"""Rows and classifiers of other libraries: what they take, and what they lack."""
+"""Rows and classifiers of any library: what they take, and what is wrong with them."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,12 +13,14 @@ from sklearn.utils import check_array, get_tags
 from sklearn.utils.metadata_routing import _routing_enabled, get_routing_for_object
 from sklearn.utils.validation import _check_sample_weight, has_fit_parameter
 
+from decoupling._text import listed
 from decoupling._typing import FloatArray
 from decoupling._validation import is_dask, refuse_masked
+from decoupling.labels.frames import column_names
 
 
 def as_rows(X: Any) -> Any:
-    """X in a form of which rows can be taken; what is in them is for the classifier to check.
+    """X in a form that rows can be taken from. The classifier checks what is in them.
 
     Dataframes and sequences of texts stay as they are.
     """
@@ -27,6 +30,7 @@ def as_rows(X: Any) -> Any:
         unknown = hasattr(X, "compute_chunk_sizes") and np.isnan(X.shape[0])
         return X.compute_chunk_sizes() if unknown else X
     if hasattr(X, "columns") or hasattr(X, "iloc"):
+        _refuse_twins(X)
         return X
     refuse_masked("X", X)
     array = np.asarray(X)
@@ -35,9 +39,20 @@ def as_rows(X: Any) -> Any:
     return check_array(array, dtype=None, ensure_all_finite=False, allow_nd=True)
 
 
+def _refuse_twins(X: Any) -> None:
+    """Refuse a dataframe with two columns of one name."""
+    names = column_names(X) or []
+    twice = [name for name, number in Counter(names).items() if number > 1]
+    if twice:
+        raise ValueError(
+            f"X has several columns of one name: {listed(twice)}. Rename or drop them, so that it "
+            "is clear which is meant; X.to_numpy() has no names."
+        )
+
+
 @contextmanager
 def naming_gaps(X: Any) -> Iterator[None]:
-    """Say where NaN and infinity are in X if a classifier refuses them, which few do."""
+    """Say where NaN and infinity are in X if a classifier refuses them: most do not say it."""
     try:
         yield
     except ValueError as error:
@@ -49,7 +64,7 @@ def naming_gaps(X: Any) -> Iterator[None]:
 
 
 def _gaps(X: Any) -> str:
-    """Where there is no finite number in a table of numbers, in words."""
+    """Text that says where a table of numbers has no finite number; empty if there are none."""
     if issparse(X) or np.asarray(X).dtype.kind != "f" or np.ndim(X) != 2:
         return ""
     bad = ~np.isfinite(np.asarray(X))
@@ -101,10 +116,10 @@ def check_weights(sample_weight: Any, X: Any) -> FloatArray | None:
 
 
 def weight_parameter(estimator: Any) -> str | None:
-    """What ``fit`` calls the weights of rows, or None; a Pipeline hands them to its last step.
+    """Name of the argument of ``fit`` for weights of rows, or None.
 
-    None also for a classifier around another one, to which it could not hand them on: it would
-    drop them, and rows that should count little would count in full.
+    A Pipeline hands them to its last step. A classifier around another one must be able to hand
+    them on: it would drop them otherwise, and rows that should count little would count in full.
     """
     if has_fit_parameter(estimator, "sample_weight"):
         inner = getattr(estimator, "estimator", None)
@@ -142,7 +157,7 @@ def check_estimator_options(estimator: Any, fit_params: dict[str, Any]) -> None:
 
 @contextmanager
 def needing_proba(estimator: Any) -> Iterator[None]:
-    """Say what is missing. Some classifiers have ``predict_proba`` only once they are fitted."""
+    """Say so if a classifier has no ``predict_proba``; some have it only once they are fitted."""
     try:
         yield
     except AttributeError as error:

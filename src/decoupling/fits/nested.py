@@ -1,7 +1,7 @@
 """Folds within folds: each fold's own view of the rows that it may see.
 
-The label of a held-out row must not reach the classifier of its fold by a detour. It would, if
-classifiers that have seen this label chose the rows that the fold is fitted on. So each fold
+The label of a held-out row must not reach the classifier of its fold by a detour. It would do so
+if classifiers that have seen this label chose the rows that the fold is fitted on. So each fold
 chooses among its own rows by predictions that are out of fold within them. The labels of the rows
 that it predicts enter only what all rows share: T, and the calibration.
 """

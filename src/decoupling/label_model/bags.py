@@ -18,7 +18,7 @@ import numpy as np
 from decoupling._typing import FloatArray, IntArray
 from decoupling.fits.ensembles import Ensemble, Training
 from decoupling.fits.folds import Fold
-from decoupling.fits.rows import GivenRows
+from decoupling.fits.given_rows import GivenRows
 
 # Bags of each fold. The answers of twice as many are no better.
 BAGS: Final = 10

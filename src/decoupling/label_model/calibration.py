@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from decoupling._typing import FloatArray, IntArray
-from decoupling.likelihood.temperature import best_temperature, log_proba, tempered
+from decoupling.likelihood.temperature import HOTTEST, best_temperature, log_proba, tempered
 
 # Distance of p(labelled | x) from 0 and 1, at least. The isotonic map is flat at its ends, where it
 # would promise certainty. At twice this distance the largest odds are half as large.
@@ -62,5 +62,5 @@ def fit_calibration(
     if proba.shape[1] - first > 1:
         logs = log_proba(proba[rows, first:])
         given = np.eye(logs.shape[1])[codes[rows] - first]
-        temperature = best_temperature(logs, given, weight[rows], coldest=1 / 20)
+        temperature = best_temperature(logs, given, weight[rows], coldest=1.0 / HOTTEST)
     return Calibration(isotonic, temperature, has_unlabelled)

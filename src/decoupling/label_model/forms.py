@@ -15,7 +15,7 @@ import numpy as np
 from decoupling._typing import BoolArray, FloatArray
 from decoupling.fits.ensembles import ClassifierError, Ensemble, Training, by_fold, out_of_fold
 from decoupling.fits.folds import Fold
-from decoupling.fits.rows import GivenRows
+from decoupling.fits.given_rows import GivenRows
 from decoupling.label_model.bags import fit_bags
 from decoupling.transitions.tasks import Task
 

@@ -20,8 +20,8 @@ from decoupling._typing import BoolArray, FloatArray, IntArray
 from decoupling._validation import warn_user
 from decoupling.fits.ensembles import ClassifierError, Ensemble, Renamed, Training
 from decoupling.fits.folds import Fold
+from decoupling.fits.given_rows import GivenRows
 from decoupling.fits.nested import NestedFold, shared_fits
-from decoupling.fits.rows import GivenRows
 from decoupling.label_model.bags import BAGS, fit_bags
 from decoupling.label_model.calibration import Calibration, fit_calibration
 from decoupling.label_model.forms import (

@@ -1,1 +1,6 @@
-"""What was said of each row, in any library's type."""
+"""Observed labels: what each row was given, in the type of any library.
+
+`observed` reads and encodes them, `frames` knows the libraries. `distinct` looks at their values,
+`doubts` says which of these may be mistakes, `lookalikes` which look alike, and `wording` how
+messages show them.
+"""

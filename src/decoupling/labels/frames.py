@@ -16,7 +16,7 @@ from typing import Any, Final, Self
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
-from decoupling._text import UNLABELLED, Message
+from decoupling._text import UNLABELLED, Message, first_few, listed
 from decoupling._typing import AnyArray, IntArray
 from decoupling._validation import warn_user
 
@@ -68,8 +68,13 @@ def _from_frame(y: Any) -> AnyArray:
     """A data frame of pandas, polars or pyarrow: by its column, to keep the type."""
     if y.shape[1] != 1:
         return np.asarray(y)
-    names = y.column_names if hasattr(type(y), "column_names") else y.columns
-    return _as_array(y[names[0]])[:, None]
+    return _as_array(_only_column(y))[:, None]
+
+
+def _only_column(y: Any) -> Any:
+    """The column of a data frame that has no other."""
+    names = column_names(y) or []
+    return y[names[0]]
 
 
 def _from_arrow(y: Any) -> AnyArray:
@@ -87,16 +92,28 @@ def objects_of(values: Sequence[object]) -> AnyArray:
     return np.fromiter(values, dtype=object, count=len(values))  # np.array would unpack tuples
 
 
+def names_array(names: Sequence[Hashable]) -> AnyArray:
+    """Names in a type of numpy if they are numbers, booleans or strings, else as objects."""
+    array = np.array(names) if len({type(name) for name in names}) == 1 else np.empty(())
+    # numpy cuts zeros at the end of a string.
+    if array.ndim == 1 and array.dtype.kind in "biufU" and array.tolist() == list(names):
+        return array
+    return objects_of(names)
+
+
 @dataclass(frozen=True, eq=False)
 class Library:
-    """What labels came in, without the labels: library, index (pandas only) and type, if known."""
+    """Library that a column of labels came in, with the index (pandas only) and type of the column.
+
+    It makes tables of that library, and does not hold the labels.
+    """
 
     name: str = "numpy"  # one of LIBRARIES; numpy stands for all the rest
     index: Any = None
     dtype: Any = None
 
     def at(self, positions: IntArray) -> Self:
-        """The same for some of the rows."""
+        """Return the library with the index of some of the rows."""
         return self if self.index is None else replace(self, index=self.index.take(positions))
 
     def frame(self, columns: Mapping[str, AnyArray], labels: Container[str] = ()) -> Any:
@@ -136,10 +153,10 @@ class Library:
 
 
 def _survive(names: list[Hashable], make: Callable[[list[Hashable]], Any]) -> bool:
-    """Whether a column holds all names: a class may be no category of the labels, or too large."""
+    """Whether a column holds all names: a class may be no category of it, or too large a number."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # pandas makes a gap of what is no category
+            warnings.simplefilter("ignore")  # pandas makes a gap where a name is no category
             column = make(names)
     except Exception:  # each library has errors of its own
         return False
@@ -149,14 +166,23 @@ def _survive(names: list[Hashable], make: Callable[[list[Hashable]], Any]) -> bo
     return all(cell is not False if name is None else cell == name for cell, name in pairs)
 
 
-def in_label_order(table: Any, labels: Sequence[Hashable]) -> Any:
-    """A table of p(s|x) with its columns in the order of the labels, which go by name.
+def in_other_order(X: Any, other: Any) -> bool:
+    """Whether both have an index of pandas, with the same names in another order."""
+    one, two = (library_of(each).index for each in (X, other))
+    if one is None or two is None or len(one) != len(two) or one.equals(two):
+        return False
+    return set(one) == set(two)
 
-    What has no names of columns stays as it is, and so does a table whose names, or a prior whose
-    labels, are mere numbers of columns. Numbers may be written as text, and what is called
-    "unlabelled" is the label None. Parquet files are read as they are, and must be in order.
+
+def in_label_order(table: Any, labels: Sequence[Hashable]) -> Any:
+    """Put the columns of a table of p(s|x) in the order of the labels, by their names.
+
+    A table without names of columns stays as it is. So does a table whose names, or one with a
+    prior whose labels, are the numbers of the columns. Names may write numbers as text, and
+    "unlabelled" is the label None. Columns of Parquet files must be in order already.
     """
-    names = _column_names(table)
+    is_path = isinstance(table, str | Path)
+    names = _names_in_file(Path(table)) if is_path else column_names(table)
     if names is None:
         return table
     found, wanted = [_label_text(name) for name in names], [_label_text(s) for s in labels]
@@ -168,26 +194,25 @@ def in_label_order(table: Any, labels: Sequence[Hashable]) -> Any:
     twice = sorted({name for name in found if found.count(name) > 1})
     if missing or extra or twice:
         wrong = {"missing": missing, "extra": extra, "there twice": twice}
-        told = [f"{what}: {', '.join(map(repr, few[:5]))}" for what, few in wrong.items() if few]
+        told = [f"{what}: {listed(few)}" for what, few in wrong.items() if few]
         raise ValueError(
             f"label_proba: its columns are not the labels of the prior ({'; '.join(told)}). Rename "
             "them, or pass an array, whose columns are taken in the order of the labels."
         )
     order = [names[found.index(name)] for name in wanted]
-    if isinstance(table, str | Path):
+    if is_path:
         if order != names:
             raise ValueError(
-                f"label_proba: the columns of {str(table)!r} are {', '.join(found[:5])}, and the "
-                f"labels of the prior {', '.join(wanted[:5])}. Write them in this order, or pass "
+                f"label_proba: the columns of {str(table)!r} are {first_few(found)}, and the "
+                f"labels of the prior {first_few(wanted)}. Write them in this order, or pass "
                 "a dataframe, whose columns are put in order."
             )
         return table
     return table.select(order) if hasattr(table, "select") else table[order]
 
 
-def _column_names(table: Any) -> list[Hashable] | None:
-    if isinstance(table, str | Path):
-        return _names_in_file(Path(table))
+def column_names(table: Any) -> list[Hashable] | None:
+    """Names of the columns of a dataframe; None for what has no names."""
     if hasattr(type(table), "column_names"):  # pyarrow, whose `columns` are the data
         return list(table.column_names)
     return list(table.columns) if hasattr(type(table), "columns") else None
@@ -208,7 +233,7 @@ def _label_text(name: Hashable) -> str:
 
 
 def library_of(y: Any) -> Library:
-    """What a column or a data frame came in."""
+    """Library of a column or a data frame."""
     modules = {base.__module__.partition(".")[0] for base in type(y).__mro__}
     name = next((library for library in LIBRARIES if library in modules), "numpy")
     if name == "numpy":
@@ -225,6 +250,5 @@ def _dtype(y: Any) -> Any:
     if hasattr(type(y), "columns"):
         if y.shape[1] != 1:
             return None
-        names = y.column_names if hasattr(type(y), "column_names") else y.columns
-        y = y[names[0]]
+        y = _only_column(y)
     return y.type if hasattr(type(y), "type") else getattr(y, "dtype", None)

@@ -1,1 +1,5 @@
-"""How likely given labels are, and what makes them likelier: temperatures, offsets, mixtures."""
+"""How likely given labels are, and what makes them likelier: temperatures, offsets, mixtures.
+
+`temperature` says how sure probabilities may be, `offsets` how large classes are besides,
+`mixtures` how much each of several answers counts; `average` weighs all of them together.
+"""

@@ -26,6 +26,12 @@ _POINTS: Final = 17
 # Times that the grid is laid anew over the points that count, at most. Each time it becomes at
 # most half as long.
 _LOOKS: Final = 8
+# Tolerance of the first search for ln t.
+_ROUGH: Final = 1e-3
+# Distance from there, in ln t, within which the root of the slope is looked for: ten tolerances.
+_AROUND: Final = 0.01
+# Tolerance of the root in ln t, a few units of rounding.
+_EXACT: Final = 1e-14
 
 
 def log_proba(proba: FloatArray) -> FloatArray:
@@ -80,13 +86,14 @@ def best_temperature(
 
     # The bounded search finds a minimum to half the digits only, and those depend on the order of
     # the rows. The root of the slope has all digits.
-    rough = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-3}).x
-    ends = max(rough - 0.01, low), min(rough + 0.01, high)
+    options = {"xatol": _ROUGH}
+    rough = minimize_scalar(loss, bounds=(low, high), method="bounded", options=options).x
+    ends = max(rough - _AROUND, low), min(rough + _AROUND, high)
     if slope(ends[0]) >= 0:
         return float(np.exp(ends[0]))
     if slope(ends[1]) <= 0:
         return float(np.exp(ends[1]))
-    return float(np.exp(brentq(slope, *ends, xtol=1e-14)))
+    return float(np.exp(brentq(slope, *ends, xtol=_EXACT)))
 
 
 def likely_temperatures(

@@ -15,7 +15,7 @@ from decoupling.classifier.issues import label_errors
 from decoupling.inference.ascent.class_prior import ClassPrior
 from decoupling.inference.ascent.optimise import Trace
 from decoupling.transitions._rates import check_rates
-from decoupling.transitions.choice import encode, given_labels
+from decoupling.transitions.choice import label_codes
 from decoupling.transitions.tasks import Task
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def read_facts(clf: DecouplingClassifier) -> Facts:
     """Take what is needed from a fitted classifier."""
     check_is_fitted(clf)
     task: Task = clf.task_
-    codes = encode(task, given_labels(clf.observed_))
+    codes = label_codes(task, clf.observed_)
     conditional = clf.label_conditional_proba_
     lower, upper = clf.transition_interval(LEVEL)
     weight = clf.posterior_.row_counts

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
 from decoupling._typing import FloatArray, IntArray
 from decoupling.fits.ensembles import Ensemble, Training
 from decoupling.fits.folds import Fold
-from decoupling.fits.rows import GivenRows
+from decoupling.fits.given_rows import GivenRows
+from decoupling.fits.shielding import own_rows
 from decoupling.retraining.trusted_rows import in_expected_shares, training_weights
-from decoupling.transitions.conditional import label_conditional
+from decoupling.transitions.conditional import certain_where_known, label_conditional
 from decoupling.transitions.tasks import Task
 
 # Share of the weight of a row. A copy of the row with less than this is not worth its time.
@@ -62,8 +62,8 @@ def lesson_of(
     members[seen] = training_weights(
         task, conditional, codes, weight, with_unlabelled=with_unlabelled
     )
+    conditional = certain_where_known(conditional, known)
     certain = known >= 0
-    conditional[certain] = np.eye(len(transitions))[known[certain]]
     members[seen[certain]] = weight[certain, None] * conditional[certain]
     return Lesson(members, conditional.T @ weight)
 
@@ -96,4 +96,4 @@ def fit_classes(training: Training, X: Any, members: FloatArray, folds: Sequence
         classes, weight = members[rows].argmax(axis=1), None
     copies = [Fold(np.flatnonzero(np.isin(rows, fold.fit)), fold.predict) for fold in folds]
     spread = Training(training.estimator, training.params_of(rows, n_rows), training.n_jobs)
-    return spread.ensemble(_safe_indexing(X, rows), classes, weight, copies, n_classes)
+    return spread.ensemble(own_rows(X, rows), classes, weight, copies, n_classes)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
 from decoupling._typing import FloatArray, IntArray
 from decoupling.fits.ensembles import Ensemble, Training, out_of_fold
 from decoupling.fits.folds import Fold
-from decoupling.fits.rows import GivenRows
+from decoupling.fits.given_rows import GivenRows
+from decoupling.fits.shielding import own_rows
 from decoupling.likelihood.average import average_answers
 from decoupling.likelihood.mixtures import mixture_shares, with_shares
 from decoupling.retraining.answer import Retrained
@@ -116,7 +116,7 @@ def learn_from_right_labels(
 def _self_trained(training: Training, lesson: _Lesson, fold: Fold, rounds: int) -> Ensemble:
     """Classifiers of all rounds of a fold, which may see every unlabelled row."""
     rows, weight = lesson.unlabelled, lesson.weight[lesson.unlabelled]
-    candidates = _safe_indexing(lesson.X, rows)
+    candidates = own_rows(lesson.X, rows)
     ensemble = fit_classes(training, lesson.X, lesson.members, [fold])
     models, shares = list(ensemble.models), None
     for _ in range(rounds):

@@ -18,8 +18,8 @@ from decoupling._typing import FloatArray, IntArray
 from decoupling._validation import warn_user
 from decoupling.fits.ensembles import Ensemble, Training, out_of_fold
 from decoupling.fits.folds import Fold
+from decoupling.fits.given_rows import GivenRows
 from decoupling.fits.nested import NestedFold
-from decoupling.fits.rows import GivenRows
 from decoupling.likelihood.average import average_answers
 from decoupling.likelihood.temperature import log_proba
 from decoupling.retraining.answer import Retrained
@@ -27,7 +27,8 @@ from decoupling.retraining.lessons import Lesson, fit_each, lesson_of
 from decoupling.retraining.sizes import calibrate_classes, in_right_sizes, sizes_of
 from decoupling.transitions.tasks import Task
 
-# Share of the labelled rows. There is a warning when fewer are kept.
+# Share of the labelled rows. When fewer are kept, more than two labels in five look wrong, and a
+# warning says so.
 _KEPT: Final = 0.6
 
 _LOG = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from decoupling._typing import FloatArray, IntArray
-from decoupling.fits.rows import GivenRows
+from decoupling.fits.given_rows import GivenRows
 from decoupling.likelihood.offsets import best_calibration
 from decoupling.likelihood.temperature import log_proba, tempered
 from decoupling.transitions.follow import updated_transitions

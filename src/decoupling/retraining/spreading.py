@@ -22,9 +22,9 @@ from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler, normalize
-from sklearn.utils import _safe_indexing
 
 from decoupling._typing import BoolArray, FloatArray
+from decoupling.fits.shielding import own_rows
 from decoupling.neighbours import neighbour_graph
 
 # Weight of labels that come over one more edge. At twice this labels reach much farther, also over
@@ -61,7 +61,7 @@ def row_graph(estimator: Any, X: Any, taking_part: BoolArray) -> Any:
         _LOG.info("neighbours have no part: %d rows are more than %d", len(rows), MOST_ROWS)
         return None
     try:
-        space = _numbers(_pipeline_in(estimator), _safe_indexing(X, rows), len(rows))
+        space = _numbers(_pipeline_in(estimator), own_rows(X, rows), len(rows))
     except NoDistanceError as error:
         _LOG.info("neighbours have no part: %s", error)
         return None

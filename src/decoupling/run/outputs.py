@@ -17,7 +17,7 @@ from decoupling.tables.features import Feature, feature_array
 from decoupling.tables.problem import proba_array
 from decoupling.tables.reading import Table, TableError
 from decoupling.tables.writing import write_csv, write_parquet
-from decoupling.transitions.choice import encode, given_labels
+from decoupling.transitions.choice import label_codes
 
 
 def probability_columns(solved: Solved) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def _p_columns(classes: AnyArray, proba: FloatArray) -> dict[str, FloatArray]:
 def transition_columns(clf: DecouplingClassifier, level: float = 0.9) -> dict[str, Any]:
     """T = p(label | class) with its intervals, an entry per row."""
     lower, upper = clf.transition_interval(level)
-    rows = np.bincount(encode(clf.task_, given_labels(clf.observed_)), minlength=len(clf.labels_))
+    rows = np.bincount(label_codes(clf.task_, clf.observed_), minlength=len(clf.labels_))
     pairs = [(c, s) for c in range(len(clf.classes_)) for s in range(len(clf.labels_))]
     at = tuple(np.array(pairs).T)
     return {

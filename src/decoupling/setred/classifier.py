@@ -1,4 +1,4 @@
-"""SetredClassifier: a thin shell over the rounds of SETRED.
+"""SetredClassifier: a thin shell over the rounds of `decoupling.setred.search`.
 
 Where a class has no labels of its own, as in positive-unlabelled learning, self-training cannot
 begin well, and a decoupled posterior gives it a first labelled set with all classes in it.
@@ -7,25 +7,30 @@ begin well, and a decoupled posterior gives it a first labelled set with all cla
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from numbers import Real
 from typing import Any, Final, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import _safe_indexing, check_consistent_length, check_random_state
+from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from decoupling._typing import AnyArray, FloatArray, IntArray
-from decoupling._validation import all_or_nothing, check_count
+from decoupling._validation import all_or_nothing, check_count, check_flag, warn_user
 from decoupling.classifier.estimator import DecouplingClassifier
+from decoupling.diagnostics.warnings import names_alike
 from decoupling.fits.ensembles import Training
 from decoupling.fits.estimators import as_rows, classifier_or_default, needing_proba, tagged_like
-from decoupling.labels.observed import encode_labels, read_labels
+from decoupling.fits.shielding import own_rows, shielded
+from decoupling.labels.doubts import warn_of_index
+from decoupling.labels.observed import UNLABELLED, encode_labels, read_labels
 from decoupling.neighbours import neighbour_graph
-from decoupling.setred.cut_edges import UNLABELLED, check_graph
+from decoupling.setred.cut_edges import check_graph
 from decoupling.setred.search import Search, most_probable
-from decoupling.transitions.choice import choose_task, class_array, encode, given_labels
+from decoupling.transitions.choice import choose_task, class_array, label_codes
 
-# Of the rows that a decoupled posterior expects in a class, this share begins with its label.
+# Share of the rows expected in a class that begin with its label, the most probable ones. At 1 rows
+# of which the posterior is unsure would begin with a label, and never lose it.
 _FIRST_SHARE: Final = 0.5
 
 
@@ -100,6 +105,7 @@ class SetredClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     True
     """
 
+    # Over the limit: public options, which users name and scikit-learn wants in one signature.
     def __init__(
         self,
         estimator: Any = None,
@@ -159,9 +165,11 @@ class SetredClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         task = choose_task(
             self.task, observed, negative=self.negative, noise=False, unlabelled=self.unlabelled
         )
+        warn_user(names_alike(task, observed))
         self.classes_ = class_array(task, observed.values)
-        columns = encode(task, given_labels(observed))
+        columns = label_codes(task, observed)
         check_consistent_length(X, columns)
+        warn_of_index(X, y=y, true_classes=true_classes)
         class_of = np.full(len(task.labels), UNLABELLED)
         own = np.asarray(task.own)
         class_of[own[own >= 0]] = np.flatnonzero(own >= 0)
@@ -191,7 +199,7 @@ class SetredClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         left = np.flatnonzero(found.labels == UNLABELLED)
         codes = found.labels.copy()
         if len(left):
-            codes[left] = self.estimator_.predict_proba(_safe_indexing(X, left)).argmax(axis=1)
+            codes[left] = self.estimator_.predict_proba(own_rows(X, left)).argmax(axis=1)
         self.transduction_ = self.classes_[codes]
         return self
 
@@ -215,11 +223,15 @@ class SetredClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _check_options(self, graph: Any) -> None:
         check_count("n_neighbors", self.n_neighbors)
         check_count("max_iter", self.max_iter, least=0)
+        for name in ("refresh", "approximate", "correct_given"):
+            check_flag(name, getattr(self, name))
         if self.pool_size is not None:
             check_count("pool_size", self.pool_size)
-        if not 0.0 < self.theta < 1.0:
+        if not (isinstance(self.theta, Real) and 0.0 < self.theta < 1.0):
             raise ValueError(f"theta must be between 0 and 1; got {self.theta!r}.")
-        if self.per_class is not None and not self.per_class > 0:
+        if not (
+            self.per_class is None or (isinstance(self.per_class, Real) and self.per_class > 0)
+        ):
             raise ValueError(f"per_class must be greater than 0; got {self.per_class!r}.")
         known = isinstance(self.start, DecouplingClassifier)
         if not known and self.start not in ("labels", "decoupling"):
@@ -277,11 +289,11 @@ class SetredClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             return lambda model: known
 
         def build(model: Any) -> Any:
-            space = X
-            if hasattr(self.representation, "fit_transform"):
-                space = clone(self.representation).fit_transform(X)
-            elif self.representation is not None:
-                space = self.representation(model.only, X)
+            space, given = X, self.representation
+            if hasattr(given, "fit_transform"):
+                space = shielded(lambda rows: clone(given).fit_transform(rows), X)
+            elif given is not None:
+                space = shielded(lambda rows: given(model.only, rows), X)
             return neighbour_graph(
                 space, self.n_neighbors, approximate=self.approximate, n_jobs=self.n_jobs
             )

@@ -27,8 +27,7 @@ from scipy import sparse
 from scipy.special import ndtr
 
 from decoupling._typing import BoolArray, FloatArray, IntArray
-
-UNLABELLED = -1
+from decoupling.labels.observed import UNLABELLED
 
 
 def check_graph(graph: Any, n_rows: int) -> Any:

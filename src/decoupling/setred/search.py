@@ -1,7 +1,7 @@
 """SETRED: self-training whose new labels must agree with those of their neighbours.
 
-After Li and Zhou (2005). The classifier labels the rows that it is most sure of; of these labels
-only the ones that pass the cut-edge test are kept, and so on.
+After Li and Zhou (2005). In each round the classifier labels the rows of which it is most sure. The
+labels that pass the cut-edge test are kept, and the classifier is fitted again.
 """
 
 from __future__ import annotations
@@ -11,17 +11,20 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
 from decoupling._typing import BoolArray, FloatArray, IntArray
 from decoupling.fits.ensembles import Ensemble, Training
 from decoupling.fits.folds import Fold
+from decoupling.fits.shielding import own_rows
+from decoupling.labels.observed import UNLABELLED
 from decoupling.likelihood.mixtures import with_shares
-from decoupling.setred.cut_edges import UNLABELLED, cut_edges
+from decoupling.setred.cut_edges import cut_edges
 
-# Rows of a class that may be there beyond those expected.
+# Rows added to those that a class still lacks, so that a complete class is proposed now and then.
+# The expected numbers may be a little too small.
 _SOME: Final = 0.5
-# If all pass, this share of the rounds is enough for all rows.
+# Share of the rounds in which all rows would be labelled if every proposal passed. At twice this
+# rounds would propose half as many rows.
 _ROUNDS_NEEDED: Final = 0.25
 
 
@@ -59,7 +62,9 @@ class Round:
 
 
 def most_probable(proba: FloatArray, numbers: FloatArray) -> tuple[IntArray, IntArray]:
-    """Rows that are most probable in their most probable class, so many of each; and that class.
+    """The most probable rows of each class, and their classes.
+
+    A row counts for its most probable class alone; ``numbers`` (C,) says how many rows to take.
 
     Examples
     --------
@@ -78,7 +83,19 @@ def most_probable(proba: FloatArray, numbers: FloatArray) -> tuple[IntArray, Int
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Where the rounds ended."""
+    """What the rounds found.
+
+    Attributes
+    ----------
+    labels : array (N,)
+        Class of each row, -1 where none was found.
+    model : Ensemble
+        Classifier of the last labelled set.
+    history : tuple of Round
+        The start, and each round.
+    ended : {"all_labelled", "no_change", "max_iter"}
+        Why there was no further round.
+    """
 
     labels: IntArray
     model: Ensemble
@@ -88,7 +105,23 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """What the rounds work with; names as in `SetredClassifier`."""
+    """Rounds of SETRED over some rows. Options are named as in `SetredClassifier`.
+
+    Attributes
+    ----------
+    training : Training
+        The classifier.
+    X : array-like, dataframe or sparse matrix (N, D)
+        All rows.
+    n_classes : int
+        How many classes there are.
+    graph_of : callable
+        Takes the fitted classifier and returns the graph of neighbours, sparse (N, N).
+    unlabelled : array of int
+        Rows that were given no label.
+    truth : array (N,) or None
+        True classes, for the history.
+    """
 
     training: Training
     X: Any
@@ -152,12 +185,13 @@ class Search:
         """Rows to be labelled, and their classes: each class in proportion to its share.
 
         That is its share among the labelled rows. If it is known how many rows of each class are
-        ``expected``, it is that of those not found yet, and probabilities are scaled to it, since
-        a classifier that trains itself finds more and more of what it finds most.
+        ``expected``, it is the share among the rows that are still missing. Probabilities are then
+        scaled to these shares, since a classifier that trains itself finds its largest class more
+        and more often.
         """
         if self.pool_size is not None and self.pool_size < len(left):
             left = np.sort(rng.choice(left, self.pool_size, replace=False))
-        proba = model.predict_proba(_safe_indexing(self.X, left))
+        proba = model.predict_proba(own_rows(self.X, left))
         shares = self._shares(labels)
         if expected is not None:
             found = labels[self.unlabelled]
@@ -166,7 +200,7 @@ class Search:
             shares = (missing + _SOME) / (missing + _SOME).sum()
             proba = with_shares(proba, np.ones(len(left)), shares)
         elif (shares == 0).any():
-            # Some class has no member yet, so that what the classifier makes of it has to do.
+            # Some class has no member yet: take the shares that the classifier predicts.
             shares = proba.mean(axis=0)
         if self.per_class is not None:
             total = self.per_class * self.n_classes

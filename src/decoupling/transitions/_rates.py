@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from decoupling._text import Argument, Message
+from decoupling._text import Argument, Message, listed
 from decoupling._typing import FloatArray
 from decoupling._validation import ROUNDING, SUM_TOLERANCE, as_float, first_offence
 
@@ -31,7 +31,7 @@ def plain_names(names: Names) -> tuple[Hashable, ...]:
     return tuple(names.tolist() if isinstance(names, np.ndarray) else names)
 
 
-def check_names(name: str, names: Names | None, size: int, like: str) -> tuple[Hashable, ...]:
+def axis_names(name: str, names: Names | None, size: int, like: str) -> tuple[Hashable, ...]:
     """Distinct names for the axis of `size` entries of the array `like`; 0, 1, ... by default."""
     result = tuple(range(size)) if names is None else plain_names(names)
     if len(result) != size:
@@ -57,7 +57,7 @@ def check_rates(name: str, values: Any, classes: Names) -> FloatArray:
     if several and len(rates) != len(classes):
         raise ValueError(
             f"{name} must be a number, one per class ({len(classes)}: "
-            f"{_listed(classes)}) or a mapping {{class: rate}}; got {len(rates)} values."
+            f"{listed(classes)}) or a mapping {{class: rate}}; got {len(rates)} values."
         )
     rates = np.array(np.broadcast_to(rates, len(classes)))
     bad = np.flatnonzero(~((rates >= 0) & (rates <= 1)))
@@ -76,20 +76,27 @@ def check_rates(name: str, values: Any, classes: Names) -> FloatArray:
     return rates
 
 
+def check_balance(name: str, values: Any, classes: Names) -> FloatArray:
+    """A share of each class, (C,), which sum to 1."""
+    shares = check_rates(name, values, classes)
+    if abs(shares.sum() - 1.0) > SUM_TOLERANCE:
+        raise ValueError(
+            f"{name} must sum to 1 over the classes {listed(classes)}; its sum is "
+            f"{shares.sum():.6g}."
+        )
+    return shares
+
+
 def by_name(name: str, values: Any, names: Names, default: float | None = None) -> list[Any]:
     """Values of a mapping in the order of `names`; a missing one is refused or `default`."""
     given = dict(values)
     unknown = [key for key in given if key not in names]
     missing = [key for key in names if key not in given] if default is None else []
     if unknown or missing:
-        wrong = [f"unknown: {_listed(unknown)}"] * bool(unknown)
-        wrong += [f"missing: {_listed(missing)}"] * bool(missing)
-        raise ValueError(f"{name} must have the names {_listed(names)}; {'; '.join(wrong)}.")
+        wrong = [f"unknown: {listed(unknown)}"] * bool(unknown)
+        wrong += [f"missing: {listed(missing)}"] * bool(missing)
+        raise ValueError(f"{name} must have the names {listed(names)}; {'; '.join(wrong)}.")
     return [given.get(key, default) for key in names]
-
-
-def _listed(names: Names) -> str:
-    return ", ".join(map(repr, names))
 
 
 def check_labelled(labelled: Rates, classes: Names) -> FloatArray:
@@ -167,13 +174,3 @@ def check_noise(noise: ArrayLike, n_classes: int) -> FloatArray:
     off = np.abs(rows.sum(axis=1) - 1) > SUM_TOLERANCE
     first_offence("noise", total, off, "the sum of a row that is not 1", advice)
     return np.asarray(rows / rows.sum(axis=1, keepdims=True))
-
-
-def check_shares(name: str, values: Any, names: Names) -> FloatArray:
-    """Shares of the labels, (S,), from a mapping of counts or frequencies; a missing one is 0."""
-    counts = as_float(name, by_name(name, values, names, default=0.0), ndim=1)
-    bad = ~(np.isfinite(counts) & (counts >= 0))
-    first_offence(name, counts, bad, "not a count or a frequency", "They are at least 0.")
-    if not counts.any():
-        raise ValueError(f"{name}: all counts are 0; there is nothing to compare with.")
-    return np.asarray(counts / counts.sum())

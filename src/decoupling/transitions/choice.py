@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -11,10 +10,11 @@ import numpy as np
 from decoupling._text import Message
 from decoupling._typing import IntArray
 from decoupling.labels.frames import objects_of
-from decoupling.labels.observed import ObservedLabels, encode_labels
+from decoupling.labels.observed import ObservedLabels, encode_labels, recode_labels
 from decoupling.transitions import tasks
 from decoupling.transitions.tasks import Task
 
+# Names that `choose_task` knows.
 TASKS: Final = (
     "auto",
     "supervised",
@@ -25,6 +25,7 @@ TASKS: Final = (
     "class-conditional-noise",
     "complementary",
 )
+# Default name of the class that is never labelled. It gives way to one of the type of the labels.
 DEFAULT_NEGATIVE: Final = "negative"
 
 
@@ -53,8 +54,6 @@ def choose_task(
     unlabelled : hashable
         Value that means unlabelled, which should not become the name of a class.
     """
-    labels = _names(observed.values)
-    some_unlabelled = not bool(observed.labelled.all())
     if not isinstance(name, str) or name not in TASKS:
         raise ValueError(
             Message(
@@ -64,50 +63,30 @@ def choose_task(
                 name=name,
             )
         )
+    labels = _names(observed.values)
+    some_unlabelled = not bool(observed.labelled.all())
     if name == "auto":
         name = "positive-unlabelled" if some_unlabelled and len(labels) == 1 else "noisy"
     if name in ("positive-unlabelled", "multi-positive-unlabelled"):
         _check_one_sided(name, observed)
         never = negative_name(labels, negative, unlabelled)
-        task = tasks.multi_positive_unlabelled(labels, never, noise)
-        return in_order(replace(task, name=name))
-    if len(labels) < 2:
-        advice = (
-            'Use {@task:="positive-unlabelled"}.'
-            if some_unlabelled
-            else "If other rows are unlabelled, {mark them with None or NaN|leave their cells "
-            'empty}: that is "positive-unlabelled".'
-        )
-        raise ValueError(
-            Message(
-                "one-class",
-                "{y|The column of labels} has only 1 class, {label!r}, and task {task!r} needs at "
-                f"least two. {advice}",
-                label=labels[0],
-                task=name,
-            )
-        )
+        if name == "positive-unlabelled":
+            return in_order(tasks.positive_unlabelled(labels[0], never))
+        return in_order(tasks.multi_positive_unlabelled(labels, never, noise))
+    _check_several_classes(name, observed)
     if name == "supervised":
-        if some_unlabelled:
-            raise ValueError(
-                Message(
-                    "unlabelled-rows",
-                    "{y|The column of labels} has {n} unlabelled rows, which a supervised task "
-                    'does not have. Use {@task:="semi-supervised"}.',
-                    n=int((~observed.labelled).sum()),
-                )
-            )
         return tasks.noisy(labels) if noise else tasks.supervised(labels)
+    if name == "semi-supervised" and not noise:
+        return tasks.semi_supervised(labels) if some_unlabelled else tasks.supervised(labels)
     if name == "class-conditional-noise":
         return tasks.class_conditional_noise(labels, some_unlabelled)
     if name == "complementary":
         return tasks.complementary(labels, some_unlabelled)
-    if name == "semi-supervised" and not noise:
-        return tasks.semi_supervised(labels) if some_unlabelled else tasks.supervised(labels)
     return tasks.noisy(labels, some_unlabelled)
 
 
 def _check_one_sided(name: str, observed: ObservedLabels) -> None:
+    """Refuse labels that do not fit a task in which one class is never labelled."""
     labels = _names(observed.values)
     if observed.labelled.all():
         raise ValueError(
@@ -130,6 +109,37 @@ def _check_one_sided(name: str, observed: ObservedLabels) -> None:
                 task=name,
                 n=len(labels),
                 counts=counts,
+            )
+        )
+
+
+def _check_several_classes(name: str, observed: ObservedLabels) -> None:
+    """Refuse labels that do not fit a task in which every class has labels."""
+    labels = _names(observed.values)
+    unlabelled = int((~observed.labelled).sum())
+    if len(labels) < 2:
+        advice = (
+            'Use {@task:="positive-unlabelled"}.'
+            if unlabelled
+            else "If other rows are unlabelled, {mark them with None or NaN|leave their cells "
+            'empty}: that is "positive-unlabelled".'
+        )
+        raise ValueError(
+            Message(
+                "one-class",
+                "{y|The column of labels} has only 1 class, {label!r}, and task {task!r} needs at "
+                f"least two. {advice}",
+                label=labels[0],
+                task=name,
+            )
+        )
+    if name == "supervised" and unlabelled:
+        raise ValueError(
+            Message(
+                "unlabelled-rows",
+                "{y|The column of labels} has {n} unlabelled rows, which a supervised task "
+                'does not have. Use {@task:="semi-supervised"}.',
+                n=unlabelled,
             )
         )
 
@@ -181,12 +191,6 @@ def in_order(task: Task) -> Task:
     )
 
 
-def given_labels(observed: ObservedLabels) -> np.ndarray:
-    """The label of each row, None where there is none, as an array of objects (N,)."""
-    names = [*_names(observed.values), None]
-    return objects_of(names)[observed.codes]  # -1 is the last
-
-
 def _names(values: np.ndarray) -> list[Hashable]:
     """Labels as Python has them; dates stay as they are, since Python would change their type."""
     return list(values) if values.dtype.kind in "mM" else values.tolist()
@@ -194,8 +198,21 @@ def _names(values: np.ndarray) -> list[Hashable]:
 
 def encode(task: Task, y: object, *, unlabelled: Hashable = None) -> IntArray:
     """Column of p(s|x) of each row's label, (N,)."""
-    names = task.labels[1:] if task.has_unlabelled else task.labels
-    codes = encode_labels(y, names, unlabelled=unlabelled)
+    return _columns(task, encode_labels(y, _label_names(task), unlabelled=unlabelled))
+
+
+def label_codes(task: Task, observed: ObservedLabels) -> IntArray:
+    """Column of p(s|x) of each row's label, from labels that were read, (N,)."""
+    return _columns(task, recode_labels(observed, _label_names(task)))
+
+
+def _label_names(task: Task) -> tuple[Hashable, ...]:
+    """Labels of the task without "unlabelled"."""
+    return task.labels[1:] if task.has_unlabelled else task.labels
+
+
+def _columns(task: Task, codes: IntArray) -> IntArray:
+    """Columns of p(s|x), (N,), from places among the labels without "unlabelled", -1 for none."""
     if task.has_unlabelled:
         return codes + 1
     missing = codes < 0
@@ -205,11 +222,6 @@ def encode(task: Task, y: object, *, unlabelled: Hashable = None) -> IntArray:
             "the transition prior has no column for them. Give it one, called None."
         )
     return codes
-
-
-def label_codes(task: Task, observed: ObservedLabels) -> IntArray:
-    """Column of p(s|x) of each row's label, (N,)."""
-    return encode(task, given_labels(observed))
 
 
 def class_array(task: Task, values: np.ndarray) -> np.ndarray:

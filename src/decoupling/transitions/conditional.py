@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from decoupling._typing import AnyArray, FloatArray
+from decoupling._typing import AnyArray, FloatArray, IntArray
 
 
 def label_conditional(
@@ -16,3 +16,12 @@ def label_conditional(
     # Where p(y|x) excludes every class that can have the label, the label alone decides.
     joint = np.where(joint.any(axis=1, keepdims=True), joint, emits)
     return np.asarray(joint / joint.sum(axis=1, keepdims=True))
+
+
+def certain_where_known(conditional: FloatArray, known: IntArray) -> FloatArray:
+    """p(y|s,x) with certainty of the class of each row whose class is known, (N, C).
+
+    ``known`` (N,) is the row of T of that class, -1 where no class is known.
+    """
+    certain = np.eye(conditional.shape[1])[known]  # -1 is the last row, which is not taken
+    return np.where(known[:, None] >= 0, certain, conditional)

@@ -15,7 +15,8 @@ from decoupling._text import Message
 from decoupling._typing import BoolArray, FloatArray, IntArray
 from decoupling.transitions._rates import Rates, check_labelled, check_noise, uniform_noise
 from decoupling.transitions.prior import TransitionPrior
-from decoupling.transitions.tasks import Task, project
+from decoupling.transitions.projection import project
+from decoupling.transitions.tasks import Task
 
 # How many times as often a class gets its own label as any other one, at least. A classifier that
 # has learnt nothing would otherwise let labels change places. At 2.4 two classes could not have
@@ -144,7 +145,7 @@ def confident_transitions(
     return counts
 
 
-def first_transitions(
+def estimated_transitions(
     task: Task, proba: FloatArray, raw: FloatArray, codes: IntArray, weight: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """First T that obeys the task, (C, S), and how many rows stand behind each row of it, (C,).
@@ -218,7 +219,7 @@ def estimated_prior(
     label is the geometric mean of two estimates: that of its carriers, which is too low where
     classes overlap, and that of its best bin, which is too high by chance where labels are few.
     """
-    mean, support = first_transitions(task, proba, raw, codes, weight)
+    mean, support = estimated_transitions(task, proba, raw, codes, weight)
     if by_best_bin and labelled is None:
         (carried,) = mean[task.own == 1, 1]
         labelled = float(np.sqrt(carried * best_bin_rate(raw[:, 1], codes == 1, weight)))

@@ -1,4 +1,4 @@
-"""T that follows p(y|x): a few EM steps."""
+"""T that follows p(y|x) from round to round of retraining, by a few EM steps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 
 from decoupling._typing import FloatArray, IntArray
 from decoupling.transitions.conditional import label_conditional
-from decoupling.transitions.tasks import Task, project
+from decoupling.transitions.projection import project
+from decoupling.transitions.tasks import Task
 
 # EM steps. T need not converge: p(y|x) moves as well before the next call.
 _STEPS: Final = 5

@@ -1,4 +1,4 @@
-"""What is known of p(s|y): an immutable record."""
+"""`TransitionPrior`: what is known of p(s|y), as an immutable record."""
 
 from __future__ import annotations
 
@@ -10,25 +10,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from decoupling._typing import BoolArray, FloatArray
-from decoupling._validation import (
-    SMALLEST,
-    SUM_TOLERANCE,
-    as_float,
-    check_range,
-    first_offence,
-    frozen,
-)
+from decoupling._validation import check_range, frozen
+from decoupling.transitions._frequencies import check_shares, frequency_table
 from decoupling.transitions._rates import (
     Names,
     Rates,
     as_names,
+    axis_names,
+    check_balance,
     check_labelled,
-    check_names,
     check_noise,
-    check_rates,
-    check_shares,
     uniform_noise,
 )
+from decoupling.transitions._rows import check_concentration, check_mean, check_strength
 from decoupling.transitions.tasks import Task, custom
 
 
@@ -70,10 +64,7 @@ class TransitionPrior:
     Positives are labelled about one time in five; negatives never:
 
     >>> prior = TransitionPrior(
-    ...     [[1.0, 0.0], [0.8, 0.2]],
-    ...     50,
-    ...     classes=["negative", "positive"],
-    ...     labels=[None, "positive"],
+    ...     [[1, 0], [0.8, 0.2]], 50, classes=["no", "yes"], labels=[None, "yes"]
     ... )
     >>> prior.concentration
     array([[50.,  0.],
@@ -93,15 +84,15 @@ class TransitionPrior:
         classes: Names | None = None,
         labels: Names | None = None,
     ) -> None:
-        rows = _check_mean(mean)
+        rows = check_mean(mean)
         n_classes, n_labels = rows.shape
-        strengths = _check_strength(strength, n_classes)
+        strengths = check_strength(strength, n_classes)
         # Rows that are known, as those that are all but known, have their mean in place of it.
         check_range("strength times mean", rows * np.minimum(strengths, 1.0)[:, None])
         object.__setattr__(self, "mean", frozen(rows))
         object.__setattr__(self, "strength", frozen(strengths))
-        object.__setattr__(self, "classes", check_names("classes", classes, n_classes, "mean"))
-        object.__setattr__(self, "labels", check_names("labels", labels, n_labels, "mean"))
+        object.__setattr__(self, "classes", axis_names("classes", classes, n_classes, "mean"))
+        object.__setattr__(self, "labels", axis_names("labels", labels, n_labels, "mean"))
 
     @classmethod
     def from_concentration(
@@ -292,11 +283,9 @@ class TransitionPrior:
         """Prior with the mean p(labelled | c) p(s | c, labelled), and the rest unlabelled."""
         mean = labelled[:, None] * given_label
         if (labelled < 1).any():
-            mean = np.column_stack([1 - labelled, mean])
-            labels = (None, *labels)
-        strengths = _check_strength(strength, len(classes))
-        # One possible label has nothing to learn.
-        strengths[np.count_nonzero(mean, axis=1) == 1] = np.inf
+            mean, labels = np.column_stack([1 - labelled, mean]), (None, *labels)
+        strengths = check_strength(strength, len(classes))
+        strengths[np.count_nonzero(mean, axis=1) == 1] = np.inf  # one possible label is known
         return cls(mean, strengths, classes=classes, labels=labels)
 
     @property
@@ -328,12 +317,9 @@ class TransitionPrior:
         >>> TransitionPrior.positive_unlabelled(labelled=0.25).predictive([0.6, 0.4])
         array([0.9, 0.1])
         """
-        n_classes = len(self.classes)
-        balance = np.full(n_classes, 1 / n_classes)
+        balance = np.full(len(self.classes), 1 / len(self.classes))
         if class_balance is not None:
-            balance = check_rates("class_balance", class_balance, self.classes)
-        if abs(balance.sum() - 1) > SUM_TOLERANCE:
-            raise ValueError(f"class_balance must sum to 1; its sum is {balance.sum():.6g}.")
+            balance = check_balance("class_balance", class_balance, self.classes)
         return np.asarray(balance / balance.sum() @ self.mean)
 
     def describe(
@@ -360,84 +346,4 @@ class TransitionPrior:
         columns = {"expected": self.predictive(class_balance)}
         if labels is not None:
             columns["observed"] = check_shares("labels", labels, self.labels)
-        names = ["unlabelled" if label is None else str(label) for label in self.labels]
-        width = max(map(len, ["label", *names]))
-        lines = ["  ".join([f"{'label':{width}}", *columns])]
-        for name, *shares in zip(names, *columns.values(), strict=True):
-            lines.append("  ".join([f"{name:{width}}", *(f"{share:8.2%}" for share in shares)]))
-        return "\n".join(lines)
-
-
-def check_concentration(name: str, values: ArrayLike) -> FloatArray:
-    """A (C, S) array of Dirichlet concentrations with at least one positive entry per row."""
-    rows = as_float(name, values, ndim=2)
-    first_offence(
-        name,
-        rows,
-        ~np.isfinite(rows),
-        "not finite",
-        "For a row that is known exactly use TransitionPrior(mean, strength=inf).",
-    )
-    first_offence(
-        name, rows, rows < 0, "negative", "Concentrations are positive; 0 means impossible."
-    )
-    _check_rows_not_empty(name, rows)
-    check_range(name, rows)
-    return rows
-
-
-def _check_mean(mean: ArrayLike) -> FloatArray:
-    rows = as_float("mean", mean, ndim=2)
-    bad = ~((rows >= 0) & (rows <= 1))
-    first_offence("mean", rows, bad, "not a probability in [0, 1]", "Rows are p(label | class).")
-    _check_rows_not_empty("mean", rows)
-    total = rows.sum(axis=1)
-    off = np.abs(total - 1) > SUM_TOLERANCE
-    first_offence(
-        "mean",
-        total,
-        off,
-        "the sum of a row that is not 1",
-        "Each class's row of p(label | class)"
-        " must sum to 1; for Dirichlet concentrations use TransitionPrior.from_concentration.",
-    )
-    return np.asarray(rows / total[:, None])
-
-
-def _check_rows_not_empty(name: str, rows: FloatArray) -> None:
-    empty = np.asarray(~(rows > 0).any(axis=1))
-    first_offence(
-        name,
-        rows.sum(axis=1),
-        empty,
-        "the sum of a row without any possible label",
-        "Every class must be able to emit at least one label.",
-    )
-
-
-def _check_strength(strength: ArrayLike, n_classes: int) -> FloatArray:
-    try:
-        values = np.asarray(strength, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"strength must be a number or one per class; got {strength!r}.") from None
-    if values.ndim > 1 or (values.ndim == 1 and values.shape != (n_classes,)):
-        raise ValueError(
-            f"strength must be a number or one per class, shape ({n_classes},); "
-            f"got shape {values.shape}."
-        )
-    values = np.array(np.broadcast_to(values, (n_classes,)))
-    first_offence(
-        "strength",
-        values,
-        ~(values > 0),
-        "not positive",
-        "It is an equivalent number of labelled samples per class; inf means known.",
-    )
-    first_offence(
-        "strength",
-        values,
-        values < SMALLEST,
-        "too small to compute with",
-        f"It may be from {SMALLEST:g} upwards; inf means known.",
-    )
-    return values
+        return frequency_table(self.labels, columns)

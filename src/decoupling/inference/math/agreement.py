@@ -28,7 +28,8 @@ from numpy.typing import ArrayLike
 from decoupling._typing import FloatArray
 from decoupling._validation import check_count, check_positive
 from decoupling.inference.math.dirichlet import DirichletRows
-from decoupling.transitions.prior import TransitionPrior, check_concentration
+from decoupling.transitions._rows import check_concentration
+from decoupling.transitions.prior import TransitionPrior
 
 # Rows are taken in chunks with so many (order, row, label) entries, which stay in cache.
 _CHUNK: Final = 2**16

@@ -17,14 +17,21 @@ from decoupling._validation import warn_user
 from decoupling.classifier.fit_input import (
     FitInput,
     Options,
+    expected_shares,
     is_prefit,
     known_noise,
     prefit_columns,
 )
-from decoupling.diagnostics.warnings import IdentifiabilityWarning, few_rows, unseen_classes
+from decoupling.diagnostics.warnings import (
+    IdentifiabilityWarning,
+    collapsed,
+    few_rows,
+    unbalanced,
+    unseen_classes,
+)
 from decoupling.fits.ensembles import ClassifierError, Training
+from decoupling.fits.given_rows import GivenRows
 from decoupling.fits.plan import FitPlan
-from decoupling.fits.rows import GivenRows
 from decoupling.inference.ascent.class_prior import ClassPrior
 from decoupling.inference.infer import infer
 from decoupling.inference.posterior import Posterior
@@ -38,7 +45,7 @@ from decoupling.label_model.model import (
 from decoupling.retraining.answer import Retrained, names_beside, parts_beside
 from decoupling.retraining.right_labels import learn_from_right_labels
 from decoupling.retraining.rounds import Rounds, retrain
-from decoupling.transitions.conditional import label_conditional
+from decoupling.transitions.conditional import certain_where_known, label_conditional
 from decoupling.transitions.estimate import estimated_prior, never_impossible
 from decoupling.transitions.prior import TransitionPrior
 
@@ -229,6 +236,14 @@ def label_conditional_of(
     rows: GivenRows, class_proba: FloatArray, transitions: FloatArray
 ) -> FloatArray:
     """p(y|s,x), (N, C), certain where the class of a row is known."""
-    out, known = label_conditional(class_proba, transitions, rows.codes), rows.known_class
-    out[known >= 0] = np.eye(len(transitions))[known[known >= 0]]
-    return out
+    found = label_conditional(class_proba, transitions, rows.codes)
+    return certain_where_known(found, rows.known_class)
+
+
+def warn_of_answer(
+    options: Options, given: FitInput, class_proba: FloatArray, conditional: FloatArray
+) -> None:
+    """Warn if a class has no rows, or if shares of classes are far from those expected."""
+    warn_user(collapsed(given.task, class_proba))
+    expected = expected_shares(options.class_prior, given.task)
+    warn_user(unbalanced(given.task, expected, conditional, given.rows.counts))
