@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from decoupling.fits.folds import Fold, make_folds
-from decoupling.inference.ascent.class_prior import KnownGamma
-from decoupling.inference.ascent.steps import Problem
+from decoupling.inference.ascent.gamma_posterior import KnownGamma
+from decoupling.inference.ascent.given import AscentProblem
 from decoupling.inference.math.dirichlet import DirichletRows
+from decoupling.inference.rows.block import Rows
 from decoupling.inference.rows.blocks import RowBlocks
-from decoupling.inference.rows.rows import Rows
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -46,15 +46,14 @@ def in_blocks(
     prior: DirichletRows,
     gamma: FloatArray,
     *,
-    method: str = "bound",
     evidence: float | FloatArray = 1.0,
     block_size: int = 7,
     n_threads: int = 1,
-) -> tuple[Problem, RowBlocks]:
+) -> tuple[AscentProblem, RowBlocks]:
     """A problem for the steps of the inference, and its rows."""
     labels, classes = np.ones(label_proba.shape[1], bool), np.empty((len(label_proba), len(gamma)))
     rows = Rows(label_proba, labels, np.asarray(evidence, dtype=float), classes)
-    problem = Problem(KnownGamma(gamma), prior, method, 2, rows.count, rows.total_evidence)
+    problem = AscentProblem(KnownGamma(gamma), prior, rows.count, rows.total_evidence)
     return problem, RowBlocks(rows, block_size, n_threads)
 
 

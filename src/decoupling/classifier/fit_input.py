@@ -20,7 +20,7 @@ from decoupling.fits.estimators import check_weights
 from decoupling.fits.folds import check_folds
 from decoupling.fits.rows import GivenRows
 from decoupling.inference.ascent.class_prior import ClassPrior
-from decoupling.inference.infer import check_options
+from decoupling.inference.checks import check_options
 from decoupling.labels.frames import Library, library_of
 from decoupling.labels.observed import ObservedLabels, encode_labels, read_labels
 from decoupling.transitions._rates import allows_noise, check_rates, is_auto

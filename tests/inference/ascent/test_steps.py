@@ -1,24 +1,34 @@
 """Local and global steps: blocks, backtracking, merging."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from problems import in_blocks, random_problem
 
-from decoupling.inference.ascent import steps
-from decoupling.inference.ascent.start import first_state
+from decoupling.inference.ascent import elbo, row_steps, shared_steps
+from decoupling.inference.ascent.lengths import LONGEST_LEAP, leap_of, longest_step
+from decoupling.inference.ascent.start import cold_state
 from decoupling.inference.math.dirichlet import DirichletRows
-from decoupling.inference.math.expected_log import METHODS
+from decoupling.inference.math.expected_log import METHODS, make_method
 
 
-def problem_of(method, *, evidence=50.0, block_size=7, seed=0, n_threads=1):
+def problem_of(*, evidence=50.0, block_size=7, seed=0, n_threads=1):
     drawn = random_problem(seed)
     prior, gamma = DirichletRows.free(drawn.concentration), np.full(3, 1 / 3)
-    options = {"method": method, "evidence": evidence, "block_size": block_size}
+    options = {"evidence": evidence, "block_size": block_size}
     return in_blocks(drawn.label_proba, prior, gamma, **options, n_threads=n_threads)
 
 
+def started(method, problem, blocks, *, learn_transitions=True):
+    """Where a run begins, and the method there."""
+    make = partial(make_method, method, order=2)
+    state = cold_state(problem, make, blocks, learn_transitions=learn_transitions)
+    return state, shared_steps.evaluator(make(state.transitions), state, blocks)
+
+
 def test_blocks_cover_the_rows_once():
-    _, blocks = problem_of("bound")
+    _, blocks = problem_of()
     covered = np.concatenate([part.label_proba for part in blocks.parts])
     np.testing.assert_array_equal(covered, random_problem(0).label_proba)
 
@@ -33,24 +43,27 @@ def test_weights_are_normalised_rows_times_evidence():
     assert blocks.rows.total_evidence == pytest.approx(evidence.sum())
 
 
-@pytest.mark.parametrize("leap", [0.0, steps.LONGEST_LEAP])
+@pytest.mark.parametrize("leap", [0.0, LONGEST_LEAP])
 @pytest.mark.parametrize("method", METHODS)
 def test_a_local_step_raises_every_row(method, leap):
-    problem, blocks = problem_of(method)
+    problem, blocks = problem_of()
     rows = blocks.rows
     with blocks:
-        state = first_state(problem, blocks, learn_transitions=True)
-        evaluator = steps.evaluator(problem, state, blocks)
+        state, evaluator = started(method, problem, blocks)
 
         def terms():
             gamma = state.class_prior.mean
-            return steps._row_terms(gamma, evaluator, rows.class_concentration, rows.weight())
+            return elbo.row_terms(
+                gamma, evaluator.value(pi := rows.class_concentration), pi, rows.weight()
+            )
 
         if method != "bound":
-            steps.begin_backtracking(state, evaluator, blocks)
+            shared_steps.begin_backtracking(state, evaluator, blocks)
         for _ in range(5):
             before = terms()
-            statistics = steps.local_pass(state, evaluator, blocks, longest_leap=leap)
+            statistics = row_steps.local_pass(
+                state.class_prior.mean, evaluator, blocks, longest_leap=leap
+            )
             after = terms()
             assert (after.sum(axis=1) >= before.sum(axis=1) - 1e-9).all()
             assert statistics.before.elbo == pytest.approx(before.sum(), rel=1e-12)
@@ -62,57 +75,56 @@ def test_a_local_step_raises_every_row(method, leap):
 def test_extrapolation_finds_the_limit_of_shrinking_steps():
     limit, offset = np.array([[1.0, 2.0, 3.0]]), np.array([[0.5, -0.25, 1.0]])
     path = [limit + 0.9**k * offset for k in range(3)]
-    np.testing.assert_allclose(path[0] + steps.leap_of(*path), limit, rtol=1e-12)
-    np.testing.assert_array_equal(steps.leap_of(limit, limit, limit), 0.0)
+    np.testing.assert_allclose(path[0] + leap_of(*path), limit, rtol=1e-12)
+    np.testing.assert_array_equal(leap_of(limit, limit, limit), 0.0)
 
 
 def test_extrapolation_that_overshoots_is_one_more_step(monkeypatch):
     """Rows that would be thrown far from where they are take two plain steps instead."""
 
     def settled(leap, passes):
-        problem, blocks = problem_of("bound")
+        problem, blocks = problem_of()
         with blocks:
-            state = first_state(problem, blocks, learn_transitions=True)
-            evaluator = steps.evaluator(problem, state, blocks)
+            state, evaluator = started("bound", problem, blocks)
             for _ in range(20):
-                steps.local_pass(state, evaluator, blocks)
+                row_steps.local_pass(state.class_prior.mean, evaluator, blocks)
             for _ in range(passes):
-                steps.local_pass(state, evaluator, blocks, longest_leap=leap)
+                row_steps.local_pass(state.class_prior.mean, evaluator, blocks, longest_leap=leap)
             return blocks.rows.class_concentration.copy()
 
-    monkeypatch.setattr(steps, "leap_of", lambda start, *_: 1e3 * np.roll(start, 1, axis=1))
+    monkeypatch.setattr(row_steps, "leap_of", lambda start, *_: 1e3 * np.roll(start, 1, axis=1))
     np.testing.assert_allclose(settled(1.0, 1), settled(0.0, 2), rtol=1e-12)
 
 
 def test_extrapolation_needs_fewer_steps():
     reached = []
-    for leap in (0.0, steps.LONGEST_LEAP):
-        problem, blocks = problem_of("bound", evidence=100.0)
+    for leap in (0.0, LONGEST_LEAP):
+        problem, blocks = problem_of(evidence=100.0)
         with blocks:
-            state = first_state(problem, blocks, learn_transitions=False)
-            evaluator = steps.evaluator(problem, state, blocks)
+            state, evaluator = started("bound", problem, blocks, learn_transitions=False)
             for _ in range(30):
-                steps.local_pass(state, evaluator, blocks, longest_leap=leap)
-            reached.append(steps.total_terms(problem, state, evaluator, blocks).elbo)
+                row_steps.local_pass(state.class_prior.mean, evaluator, blocks, longest_leap=leap)
+            reached.append(shared_steps.total_terms(problem, state, evaluator, blocks).elbo)
             for _ in range(2000):
-                steps.local_pass(state, evaluator, blocks)
-            limit = steps.total_terms(problem, state, evaluator, blocks).elbo
+                row_steps.local_pass(state.class_prior.mean, evaluator, blocks)
+            limit = shared_steps.total_terms(problem, state, evaluator, blocks).elbo
     plain, extrapolated = (limit - value for value in reached)
     assert extrapolated < 0.1 * plain
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_global_step_raises_the_bound(method):
-    problem, blocks = problem_of(method)
+    problem, blocks = problem_of()
     with blocks:
-        state = first_state(problem, blocks, learn_transitions=True)
-        evaluator = steps.evaluator(problem, state, blocks)
+        state, evaluator = started(method, problem, blocks)
         if method != "bound":
-            steps.begin_backtracking(state, evaluator, blocks)
-        before = steps.total_terms(problem, state, evaluator, blocks).elbo
-        statistic = steps.local_pass(state, evaluator, blocks).transition_statistic
-        evaluator = steps.global_step(problem, state, evaluator, statistic, blocks)
-        after = steps.total_terms(problem, state, evaluator, blocks)
+            shared_steps.begin_backtracking(state, evaluator, blocks)
+        before = shared_steps.total_terms(problem, state, evaluator, blocks).elbo
+        statistic = row_steps.local_pass(
+            state.class_prior.mean, evaluator, blocks
+        ).transition_statistic
+        evaluator = shared_steps.global_step(problem, state, evaluator, statistic, blocks)
+        after = shared_steps.total_terms(problem, state, evaluator, blocks)
     assert after.elbo > before
     assert evaluator.transitions is state.transitions
     if method != "bound":
@@ -123,15 +135,16 @@ def test_a_global_step_raises_the_bound(method):
 @pytest.mark.parametrize("method", ["beta", "taylor"])
 @pytest.mark.parametrize("factor", [-30.0, 30.0])
 def test_a_global_step_that_would_fall_is_shortened_or_refused(method, factor):
-    problem, blocks = problem_of(method)
+    problem, blocks = problem_of()
     with blocks:
-        state = first_state(problem, blocks, learn_transitions=True)
-        evaluator = steps.evaluator(problem, state, blocks)
-        steps.begin_backtracking(state, evaluator, blocks)
-        statistic = steps.local_pass(state, evaluator, blocks).transition_statistic
-        before = steps.total_terms(problem, state, evaluator, blocks).elbo
-        evaluator = steps.global_step(problem, state, evaluator, factor * statistic, blocks)
-        after = steps.total_terms(problem, state, evaluator, blocks)
+        state, evaluator = started(method, problem, blocks)
+        shared_steps.begin_backtracking(state, evaluator, blocks)
+        statistic = row_steps.local_pass(
+            state.class_prior.mean, evaluator, blocks
+        ).transition_statistic
+        before = shared_steps.total_terms(problem, state, evaluator, blocks).elbo
+        evaluator = shared_steps.global_step(problem, state, evaluator, factor * statistic, blocks)
+        after = shared_steps.total_terms(problem, state, evaluator, blocks)
     assert after.elbo >= before - 1e-9 * abs(before)
     assert state.transition_step < 1.0
     noted = sum(part.terms[:, 0].sum() for part in blocks.parts)
@@ -141,11 +154,10 @@ def test_a_global_step_that_would_fall_is_shortened_or_refused(method, factor):
 def test_merging_does_not_depend_on_how_rows_are_split():
     results = []
     for block_size in (1, 7, 100):
-        problem, blocks = problem_of("bound", block_size=block_size, n_threads=2)
+        problem, blocks = problem_of(block_size=block_size, n_threads=2)
         with blocks:
-            state = first_state(problem, blocks, learn_transitions=True)
-            evaluator = steps.evaluator(problem, state, blocks)
-            results.append(steps.local_pass(state, evaluator, blocks))
+            state, evaluator = started("bound", problem, blocks)
+            results.append(row_steps.local_pass(state.class_prior.mean, evaluator, blocks))
     for result in results[1:]:
         assert result.before.elbo == pytest.approx(results[0].before.elbo, rel=1e-13)
         np.testing.assert_allclose(
@@ -156,6 +168,6 @@ def test_merging_does_not_depend_on_how_rows_are_split():
 def test_a_step_never_leaves_the_positive_numbers():
     concentration = np.array([[1.0, 2.0], [1.0, 2.0]])
     direction = np.array([[-10.0, 1.0], [5.0, 5.0]])
-    length = steps.longest_step(concentration, direction)
+    length = longest_step(concentration, direction)
     np.testing.assert_allclose(length, [0.09, 1.0])
     assert (concentration + length[:, None] * direction > 0).all()

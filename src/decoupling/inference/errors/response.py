@@ -80,7 +80,7 @@ def relative_weights(
     concentration: FloatArray, weight: FloatArray, emits: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """exp(E[ln Y]), (n, C), up to a factor for each row, and weights over mixtures, (n, S)."""
-    logs = dirichlet.expected_log(concentration)
+    logs = dirichlet.mean_log(concentration)
     # Relative to the largest of the row, so that nothing that counts is rounded to nothing.
     relative = np.exp(logs - logs.max(axis=1, keepdims=True))
     mixture = relative @ emits

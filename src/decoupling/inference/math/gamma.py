@@ -27,13 +27,13 @@ class ExpectedGammaln(NamedTuple):
     by_mean: FloatArray
 
 
-def entropy(shape: FloatArray, mean: FloatArray) -> FloatArray:
+def gamma_entropy(shape: FloatArray, mean: FloatArray) -> FloatArray:
     r"""Entropy :math:`a - \ln(a/\mu) + \ln\Gamma(a) + (1 - a)\psi(a)` with shape a and mean mu."""
     return np.asarray(shape - np.log(shape / mean) + gammaln(shape) + (1.0 - shape) * psi(shape))
 
 
-def entropy_gradient(shape: FloatArray, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Gradients of `entropy` in shape and mean."""
+def gamma_entropy_gradient(shape: FloatArray, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Gradients of `gamma_entropy` in shape and mean."""
     by_shape = 1.0 - 1.0 / shape + (1.0 - shape) * trigamma(shape)
     return np.asarray(by_shape), np.asarray(1.0 / mean)
 

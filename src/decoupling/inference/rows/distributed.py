@@ -12,21 +12,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from decoupling._typing import BoolArray, FloatArray, IntArray
 from decoupling._validation import RowSums, as_numbers, check_rows, is_dask, needs_extra
-from decoupling.inference.rows.blocks import Picked, parts_of, some_rows
-from decoupling.inference.rows.rows import Rows, of_rows, total
-from decoupling.inference.rows.sample import RowSample
+from decoupling.inference.rows.block import Result, Rows, parts_of, some_rows
+from decoupling.inference.rows.sample import Picked, RowSample, of_rows, total
 from decoupling.inference.rows.storage import check_possible
 
 if TYPE_CHECKING:
     from dask.delayed import Delayed
-
-Result = TypeVar("Result")
 
 
 def as_chunks(source: Any, n_labels: int) -> Any:
@@ -128,7 +125,7 @@ class ChunkBlocks:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Nor stopped."""
+        """Nothing has to be stopped: Dask keeps its workers."""
 
     @property
     def n_rows(self) -> int:
