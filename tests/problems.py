@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from decoupling.fits.folds import Fold, make_folds
+from decoupling.inference.ascent import shared_steps
 from decoupling.inference.ascent.gamma_posterior import KnownGamma
 from decoupling.inference.ascent.given import AscentProblem
+from decoupling.inference.ascent.start import cold_state
 from decoupling.inference.math.dirichlet import DirichletRows
+from decoupling.inference.math.expected_log import make_method
 from decoupling.inference.rows.block import Rows
 from decoupling.inference.rows.blocks import RowBlocks
 
@@ -89,3 +93,24 @@ def assert_probabilities(proba: FloatArray, shape: tuple[int, ...]) -> None:
     assert proba.shape == shape
     assert (proba > 0).all()
     np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=1e-12)
+
+
+def ascent_problem(
+    *, evidence: float = 50.0, block_size: int = 7, seed: int = 0, n_threads: int = 1
+) -> tuple[AscentProblem, RowBlocks]:
+    """A random problem for the steps of the inference."""
+    drawn = random_problem(seed)
+    prior, gamma = DirichletRows.free(drawn.concentration), np.full(3, 1 / 3)
+    return in_blocks(
+        drawn.label_proba, prior, gamma,
+        evidence=evidence, block_size=block_size, n_threads=n_threads,
+    )  # fmt: skip
+
+
+def started_at(
+    method: str, problem: AscentProblem, blocks: RowBlocks, *, learn_transitions: bool = True
+) -> tuple[State, Method]:
+    """Where a run begins, and the method there."""
+    make = partial(make_method, method, order=2)
+    state = cold_state(problem, make, blocks, learn_transitions=learn_transitions)
+    return state, shared_steps.evaluator(make(state.transitions), state, blocks)

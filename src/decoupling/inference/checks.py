@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 
 from decoupling._validation import check_count
 
-# Names in `math.expected_log.METHODS`, and of the optimisers in `infer`.
+# Names of the methods in `math.expected_log.METHODS`, which is not imported for them.
 EXPECTED_LOGS: Final = ("beta", "bound", "exact", "taylor")
+# Names of the ascents in `infer`.
 OPTIMISERS: Final = ("l-bfgs", "natural")
 # Observations that a row counts for by "auto". Held-out likelihood of the labels grows with the
 # evidence and has flattened by here.

@@ -44,6 +44,7 @@ from decoupling.inference.rows.storage import is_mapped
 from decoupling.labels.frames import in_label_order
 from decoupling.transitions.prior import TransitionPrior
 
+# The ascents by name.
 _ASCENTS: Final[dict[str, Optimiser]] = {"natural": natural_ascent, "l-bfgs": lbfgs_ascent}
 # A prior so many times stronger than all the evidence cannot be moved by it, while sums of its
 # logarithms would drown the rest of the bound in rounding: such a row counts as known.
@@ -199,7 +200,7 @@ def infer(
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """What was asked, as far as the answer keeps it.
+    """Parts of the question that the answer keeps.
 
     Attributes
     ----------

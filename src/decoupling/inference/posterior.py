@@ -212,8 +212,9 @@ class Posterior:
     def class_interval(self, level: float = 0.9) -> tuple[FloatArray, FloatArray]:
         """Lower and upper ends of credible intervals for p(class | x), each (N, C).
 
-        Those of q(Y), for which each observation of a label is one of its class: too short wherever
-        a label leaves the class open, as the coverage study shows, and T is taken as it is.
+        They are those of q(Y). It takes each observation of a label for one of its class, and T for
+        known, so they are too short wherever a label leaves the class open, as the coverage study
+        shows.
 
         Examples
         --------
@@ -353,7 +354,7 @@ class Posterior:
 
     @cached_property
     def diagnostics(self) -> Diagnostics:
-        """How far this can be trusted: a light, and its reasons.
+        """Light and reasons that say how far this posterior can be trusted.
 
         It looks at the ascent, at whether labels tell the classes apart, at rows that are still
         where the prior put them, and at whether the labels can have come about as the prior has it.
@@ -380,7 +381,7 @@ class Posterior:
 
     @cached_property
     def transition_k_hat(self) -> float | None:
-        r"""How heavy the tail of importance weights of T is, the k-hat of Pareto smoothing.
+        r"""k-hat of Pareto smoothing: the heaviness of the tail of importance weights of T.
 
         The weights are those of 500 draws, always the same, from what is reported of T, for its
         posterior with the class distributions of the rows integrated out,

@@ -157,11 +157,11 @@ def _replayed(
 
 
 def _far_to_go(moves: list[float]) -> float:
-    """How far gamma has to go yet, in its standard deviations, from the last two of its moves.
+    """Distance of gamma from its end, in its standard deviations, from the last two of its moves.
 
-    ``moves`` are in standard deviations given the rows. If each is r times the one before,
-    r / (1 - r) of the last is left; and as r is the share of what the rows do not tell, the full
-    deviation is larger by the root of 1 / (1 - r).
+    ``moves`` are in standard deviations given the rows. If each move is r times the one before,
+    r / (1 - r) of the last one is left. The rows do not tell a share r of gamma, so its full
+    standard deviation is larger than that given the rows, by the root of 1 / (1 - r).
     """
     if len(moves) < 3:
         return moves[-1]

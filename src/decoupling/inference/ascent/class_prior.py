@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from numbers import Real
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +16,9 @@ from decoupling._validation import as_float, check_positive, check_range, first_
 from decoupling.inference.ascent.gamma_posterior import GammaPosterior, KnownGamma
 from decoupling.inference.math.conjugate import DirP
 from decoupling.transitions._rates import check_rates
+
+# Sums of shares may miss 1 by this much; beyond it they are refused as a mistake.
+_ROUNDING: Final = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +187,7 @@ class ClassPrior:
 
 
 def as_class_prior(value: ClassPrior | ArrayLike | None) -> ClassPrior:
-    """What was given as ``class_prior``: a `ClassPrior`, gamma itself, or nothing."""
+    """Return a `ClassPrior` for what was given: one itself, gamma, or nothing."""
     if value is None:
         return ClassPrior.symmetric()
     if isinstance(value, ClassPrior):
@@ -205,7 +209,7 @@ def _shares(
 def _check_shares(values: FloatArray) -> None:
     if not (np.isfinite(values) & (values > 0)).all():
         raise ValueError(f"shares must be positive; got {values.tolist()}.")
-    if abs(values.sum() - 1.0) > 1e-6:
+    if abs(values.sum() - 1.0) > _ROUNDING:
         raise ValueError(f"shares must sum to 1; their sum is {values.sum():.6g}.")
 
 

@@ -152,7 +152,7 @@ class GammaPosterior:
         return {"shape": self.shape, "location": self.location, "heading": self.heading}
 
     def moved_to(self, fields: dict[str, Any]) -> GammaPosterior:
-        """The same with other values in the fields that change."""
+        """Return a copy with other values in the fields that change."""
         return replace(self, **{name: fields[name] for name in self.moving})
 
     @property
@@ -224,9 +224,10 @@ class GammaPosterior:
         return present
 
     def stepped(self, log_sum: FloatArray, n_rows: float) -> GammaPosterior:
-        """Q(gamma) for the next rows, no lower than it was.
+        """Q(gamma) for the next rows, where the bound is no lower than before.
 
-        While it goes on the same way it goes beyond what suits the rows at hand: they will follow.
+        While gamma goes on in one direction it goes further than suits the rows at hand, since the
+        rows will follow.
         """
         best = self.raised(log_sum, n_rows)
         step = np.log(best.location / self.location)

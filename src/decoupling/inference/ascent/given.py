@@ -42,7 +42,7 @@ class Gamma(Protocol):
         """Q(gamma) for the next rows, no lower in the bound than it was."""
 
     def moved_from(self, other: Self) -> float:
-        """How far it went since ``other``, in standard deviations given the rows."""
+        """Distance from ``other``, in standard deviations given the rows."""
 
     def covariance(self, log_slope: FloatArray, n_rows: float) -> FloatArray:
         """Covariance of gamma once the rows have followed it, (C, C).
@@ -51,10 +51,10 @@ class Gamma(Protocol):
         """
 
     def moved_to(self, fields: dict[str, Any]) -> Self:
-        """The same with other values in the fields that change."""
+        """Return a copy with other values in the fields that change."""
 
     def resumed(self, other: Gamma) -> Self:
-        """Where another run ended, if that says anything of this gamma."""
+        """Return where another run ended, if that says anything of this gamma."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""How long a step may be, and when it counts as no fall of the bound."""
+"""Lengths of steps, and when a step counts as no fall of the bound."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHRINK: Final = 0.1
 def leap_of(
     start: FloatArray, once: FloatArray, twice: FloatArray, longest: float = LONGEST_LEAP
 ) -> FloatArray:
-    r"""How far and where the steps of each row lead, guessed from two of them, (n, C).
+    r"""Guess where the steps of each row lead, from two of them, as a way from the start, (n, C).
 
     Steps that shrink by a constant factor lead by :math:`2 a r + a^2 v`, with the first step r, the
     change v of the second, and :math:`a = |r| / |v|`: the squared iterative method of Varadhan and

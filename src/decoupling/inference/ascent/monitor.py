@@ -157,7 +157,7 @@ class Monitor:
             self.stop(terms)
 
     def trace(self) -> Trace:
-        """What was collected; warns when the iterations ran out."""
+        """Return what was collected; warns when the iterations ran out."""
         if self.stopped_because == "max_iter":
             rise = self.history[-1].elbo - self.history[-2].elbo if len(self.history) > 1 else 0.0
             warn_user(

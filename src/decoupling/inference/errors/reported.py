@@ -1,4 +1,4 @@
-"""What is reported of T: q(T) with its mean, and as wide as its prior and its rows leave it."""
+"""T as it is reported: with the mean of q(T), and as wide as its prior and its rows leave it."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class LearnedTransitions:
         return reported.replace(reported.parameters * shrink[:, None])
 
     def prior_interval(self) -> tuple[FloatArray, FloatArray]:
-        """Where the prior has T, each (C, S)."""
+        """Ends of intervals for T under its prior, each (C, S)."""
         mean, sure = self.prior.mean(), self.prior.known[:, None]
         lower, upper = beta_interval(mean * self.prior_total[:, None], _NEARLY_ALL)
         return np.where(sure, mean, lower), np.where(sure, mean, upper)
@@ -91,7 +91,7 @@ class LearnedTransitions:
 
 @dataclass(frozen=True, eq=False)
 class Reported:
-    """What error bars start from.
+    """Posterior of T and gamma that error bars start from.
 
     Attributes
     ----------

@@ -25,7 +25,7 @@ _FIXED: Final = 1e-20
 
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
-    """What is not known of the labelling and of the classes.
+    """Variances of T, of gamma and of the class balance.
 
     Attributes
     ----------

@@ -19,13 +19,15 @@ from scipy.special import gammaln, psi
 
 from decoupling._typing import BoolArray, FloatArray
 
-# Bernoulli numbers B_2, B_4, ..., B_16 of the asymptotic series of the trigamma function.
+# Bernoulli numbers B_2, B_4, ..., B_16 of the asymptotic series of the trigamma function: from 8 on
+# it is then exact to rounding.
 _BERNOULLI: Final = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 # Up from here the series alone will do; smaller arguments are shifted so far.
 _SHIFT: Final = 8.0
 # The arguments x, x+1, ..., x+7 pair up as (x+j)(x+7-j) = x(x+7) + j(7-j).
 _PAIR_OFFSETS: Final = (0.0, 6.0, 10.0, 12.0)
-# Temporaries stay in cache, yet are large enough for threads not to queue for the lock.
+# Arguments of the trigamma function at a time: temporaries stay in cache, yet are large enough for
+# threads not to queue for the lock.
 _TRIGAMMA_BLOCK: Final = 2**17
 # Above it, 1/trigamma(a) - a is taken from its own series: the difference would lose digits.
 _LARGE: Final = 1000.0
@@ -246,7 +248,7 @@ class DirichletRows:
         return cls(parameters, known)
 
     def replace(self, parameters: FloatArray) -> DirichletRows:
-        """The same known rows with other concentrations in the free ones."""
+        """Copy these rows, with other concentrations in those that are free."""
         return DirichletRows(np.where(self.known[:, None], self.parameters, parameters), self.known)
 
     def columns(self, keep: BoolArray) -> DirichletRows:

@@ -21,6 +21,10 @@ _LEFT_TAIL: Final = 38
 _LARGEST_LOG: Final = 700.0
 # Singular values are computed from so many times the size of the basis in exponents w.
 _OVERSAMPLING: Final = 8
+# Chebyshev points serve this share of the tolerance: what is picked of them then serves all of it.
+_SAFETY: Final = 1e-2
+# Bases that are kept for the next steps, some 10 kB each.
+_KEPT_BASES: Final = 256
 # Below exp(-14) / pi the function exp(-pi w) is a straight line in w ...
 _STRAIGHT: Final = 14.0
 # ... and above exp(4) / pi it is 0, to rounding.
@@ -94,7 +98,7 @@ class ExponentialBasis:
     polynomials: FloatArray
 
     @classmethod
-    @lru_cache(maxsize=256)
+    @lru_cache(maxsize=_KEPT_BASES)
     def over(cls, low: float, high: float, tolerance: float) -> ExponentialBasis:
         """Basis for pi from ``low`` to ``high`` with this absolute error.
 
@@ -104,7 +108,7 @@ class ExponentialBasis:
         log_low, log_high = float(np.log(low)), float(np.log(high))
         # In ln pi, exp(-pi w) is analytic in a strip of half-width pi / 2, which gives the rate.
         ratio = np.pi / (log_high - log_low)
-        size = int(np.ceil(-np.log(tolerance * 1e-2) / np.arcsinh(ratio))) + 4
+        size = int(np.ceil(-np.log(_SAFETY * tolerance) / np.arcsinh(ratio))) + 4
         x = chebyshev.chebpts1(size)
         points = np.exp((log_low + log_high) / 2 + (log_high - log_low) / 2 * x)
         ends = -log_high - _STRAIGHT, -log_low + _ZERO

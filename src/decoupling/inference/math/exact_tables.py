@@ -31,9 +31,9 @@ _FIRST_NODE: Final = 2e-3
 _LEFT_TO_BEND: Final = 11.0
 # And at least this far right of where the last class starts to fall, in ln t.
 _PAST_START: Final = 4.5
-# Nodes go on right of the bend until the slowest tail has fallen by e^-40, and by two more for each
-# class, whose constants multiply it.
+# Nodes go on right of the bend until the slowest tail has fallen by e^-40 ...
 _RIGHT_TAIL: Final = 40.0
+# ... and by e^-2 more for each class, whose constants multiply it.
 _RIGHT_TAIL_PER_CLASS: Final = 2.0
 # They go on at least so far right of the bend.
 _LEAST_RIGHT: Final = 6.0

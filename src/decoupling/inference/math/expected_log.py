@@ -61,7 +61,7 @@ class Taylor(Method):
         ]
 
     def of(self, transitions: DirichletRows) -> Self:
-        """The same method for another distribution of T."""
+        """Return this method for another distribution of T."""
         return type(self)(transitions, self._order)
 
     def value(self, class_concentration: FloatArray) -> FloatArray:

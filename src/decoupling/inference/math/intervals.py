@@ -11,11 +11,12 @@ from scipy.special import betaincinv, ndtri
 from decoupling._typing import FloatArray
 from decoupling.inference.math import dirichlet
 
-# A variance below this is rounding, and a Beta distribution has at least this concentration.
+# A variance below this is rounding. A Beta distribution has at least this concentration, too.
 _TINY: Final = 1e-14
 # Intervals of positive numbers reach at most so far in the logarithm: their ends stay numbers.
 _WIDEST: Final = 300.0
-# Where both sides count for more, SciPy finds no ends, which would be 1e-7 of themselves apart.
+# Where both concentrations are above this SciPy finds no ends. They would be 1e-7 of themselves
+# apart, and the mean takes their place.
 _SURE: Final = 1e15
 
 
@@ -26,7 +27,7 @@ def check_level(level: float) -> None:
 
 
 def beta_end(concentration: FloatArray, tail: float) -> FloatArray:
-    """Where this share of each entry's Beta distribution is below."""
+    """Quantiles, for the share ``tail``, of the Beta distribution of each entry."""
     rest = concentration.sum(axis=-1, keepdims=True) - concentration
     certain = (concentration == 0) | (rest <= 0) | (np.minimum(concentration, rest) > _SURE)
     own, other = np.where(certain, 1.0, concentration), np.where(certain, 1.0, rest)

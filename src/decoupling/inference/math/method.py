@@ -40,7 +40,7 @@ class Method(ABC):
         self.transitions = transitions
 
     def of(self, transitions: DirichletRows) -> Self:
-        """The same method for another distribution of T."""
+        """Return this method for another distribution of T."""
         return type(self)(transitions)
 
     @property

@@ -53,7 +53,7 @@ class AllRows(Blocks, Protocol):
         """Get ready for steps."""
 
     def __exit__(self, *exception: object) -> None:
-        """Have done with them."""
+        """Free what the steps needed."""
 
 
 class RowBlocks:

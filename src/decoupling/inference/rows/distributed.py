@@ -1,4 +1,4 @@
-"""The same steps on Dask: rows come in chunks, wherever these lie, and each chunk in blocks.
+"""Rows on Dask: in chunks, wherever these lie, and each chunk in blocks.
 
 What is given of a chunk stays where it was computed, beside what is inferred of it; a step sends T
 and gamma there, and brings a sum of (C, S) statistics back, which is merged in the order of the
@@ -245,7 +245,7 @@ def of_chunks(function: Callable[[FloatArray, Any], FloatArray], rows: Any) -> A
 
 @dataclass(frozen=True, eq=False)
 class _Shared:
-    """What is done to every block of every chunk, as a value that Dask does not call."""
+    """A function for every block of every chunk, as a value that Dask does not call itself."""
 
     function: Callable[[Rows], Any]
     merge: Callable[[Any, Any], Any]
@@ -307,7 +307,10 @@ def _empty(given: _Given, n_classes: int) -> _Inferred:
 
 
 def _rows(given: _Given, inferred: _Inferred, *, own: bool) -> Rows:
-    """Both together; with a copy of its ``own`` of what may be changed."""
+    """Rows of a chunk, from what is given and what is inferred of them.
+
+    With ``own`` they have a copy of what may be changed.
+    """
 
     def copied(array: FloatArray | None) -> FloatArray | None:
         return array.copy() if own and array is not None else array
