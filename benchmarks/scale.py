@@ -28,8 +28,8 @@ from decoupling import Posterior, StreamingInference, infer
 from decoupling.inference.ascent import shared_steps
 from decoupling.inference.ascent.ascend import ascend
 from decoupling.inference.ascent.gamma_posterior import KnownGamma
-from decoupling.inference.ascent.given import AscentOptions, AscentProblem, State
 from decoupling.inference.ascent.start import start_classes
+from decoupling.inference.ascent.state import AscentOptions, AscentProblem, State
 from decoupling.inference.math.bound import Bound
 from decoupling.inference.posterior import posterior_parts
 from decoupling.inference.rows.block import Rows

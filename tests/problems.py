@@ -11,10 +11,11 @@ import numpy.typing as npt
 from decoupling.fits.folds import Fold, make_folds
 from decoupling.inference.ascent import shared_steps
 from decoupling.inference.ascent.gamma_posterior import KnownGamma
-from decoupling.inference.ascent.given import AscentProblem
 from decoupling.inference.ascent.start import cold_state
+from decoupling.inference.ascent.state import AscentProblem, State
 from decoupling.inference.math.dirichlet import DirichletRows
 from decoupling.inference.math.expected_log import make_method
+from decoupling.inference.math.method import Method
 from decoupling.inference.rows.block import Rows
 from decoupling.inference.rows.blocks import RowBlocks
 

@@ -8,8 +8,8 @@ from decoupling import ClassPrior, StreamingInference, TransitionPrior, infer
 from decoupling.inference import streaming
 from decoupling.inference.ascent import shared_steps
 from decoupling.inference.ascent.ascend import ascend
-from decoupling.inference.ascent.given import AscentOptions, State
 from decoupling.inference.ascent.start import start_classes
+from decoupling.inference.ascent.state import AscentOptions, State
 from decoupling.inference.math.bound import Bound
 from decoupling.inference.posterior import posterior_parts
 

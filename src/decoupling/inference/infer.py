@@ -18,16 +18,16 @@ from decoupling.inference.ascent.ascend import Optimiser, ascend, natural_ascent
 from decoupling.inference.ascent.checkpoint import Checkpoint, digest_of
 from decoupling.inference.ascent.class_prior import ClassPrior, as_class_prior
 from decoupling.inference.ascent.gamma_posterior import GammaPosterior, KnownGamma
-from decoupling.inference.ascent.given import (
+from decoupling.inference.ascent.lbfgs import lbfgs_ascent
+from decoupling.inference.ascent.monitor import Trace
+from decoupling.inference.ascent.start import cold_state, warm_state
+from decoupling.inference.ascent.state import (
     AscentOptions,
     AscentProblem,
     Callback,
     Gamma,
     State,
 )
-from decoupling.inference.ascent.lbfgs import lbfgs_ascent
-from decoupling.inference.ascent.monitor import Trace
-from decoupling.inference.ascent.start import cold_state, warm_state
 from decoupling.inference.checks import (
     as_evidence,
     check_ascent,

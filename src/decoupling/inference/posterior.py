@@ -19,9 +19,9 @@ from decoupling.diagnostics.reasons import collapse
 from decoupling.diagnostics.record import Diagnostics, Reason
 from decoupling.inference.ascent.ascend import ascend, settled
 from decoupling.inference.ascent.gamma_posterior import GammaPosterior, KnownGamma
-from decoupling.inference.ascent.given import AscentOptions, AscentProblem
 from decoupling.inference.ascent.monitor import Trace
 from decoupling.inference.ascent.start import cold_state
+from decoupling.inference.ascent.state import AscentOptions, AscentProblem
 from decoupling.inference.errors.integrated import Integrated, integrated_over_rows
 from decoupling.inference.errors.overlap import affordable, transition_k_hat
 from decoupling.inference.errors.reported import LearnedTransitions, Reported

@@ -16,10 +16,10 @@ from decoupling._validation import all_or_nothing, check_count, check_evidence
 from decoupling.inference.ascent.ascend import ascend
 from decoupling.inference.ascent.class_prior import ClassPrior, as_class_prior
 from decoupling.inference.ascent.gamma_posterior import KnownGamma
-from decoupling.inference.ascent.given import AscentOptions, AscentProblem, State
 from decoupling.inference.ascent.monitor import Trace
 from decoupling.inference.ascent.shared_steps import class_log_sum
 from decoupling.inference.ascent.start import start_classes, starting_transitions
+from decoupling.inference.ascent.state import AscentOptions, AscentProblem, State
 from decoupling.inference.checks import as_evidence
 from decoupling.inference.infer import Asked, as_prior, record
 from decoupling.inference.math import dirichlet

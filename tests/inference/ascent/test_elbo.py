@@ -9,8 +9,8 @@ from problems import in_blocks, random_problem, random_rows
 
 from decoupling import TransitionPrior, infer
 from decoupling.inference.ascent import elbo, shared_steps
-from decoupling.inference.ascent.given import State
 from decoupling.inference.ascent.lbfgs import total_gradient
+from decoupling.inference.ascent.state import State
 from decoupling.inference.ascent.terms import Terms
 from decoupling.inference.math import dirichlet
 from decoupling.inference.math.dirichlet import DirichletRows

@@ -15,9 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 from decoupling._typing import FloatArray
 from decoupling.inference.ascent import row_steps, shared_steps
 from decoupling.inference.ascent.checkpoint import Checkpoint, Iteration
-from decoupling.inference.ascent.given import AscentOptions, AscentProblem, Gamma, State
 from decoupling.inference.ascent.lengths import LONGEST_LEAP
 from decoupling.inference.ascent.monitor import Monitor, Trace
+from decoupling.inference.ascent.state import AscentOptions, AscentProblem, Gamma, State
 from decoupling.inference.math.dirichlet import DirichletRows
 from decoupling.inference.math.method import CoordinateMethod, Method
 from decoupling.inference.rows.block import Blocks, Rows, nothing

@@ -20,7 +20,7 @@ import numpy as np
 from decoupling._files import written_whole
 from decoupling._typing import FloatArray
 from decoupling._version import __version__
-from decoupling.inference.ascent.given import AscentProblem, Gamma, State
+from decoupling.inference.ascent.state import AscentProblem, Gamma, State
 from decoupling.inference.ascent.terms import Terms
 from decoupling.inference.rows.block import Blocks, Rows
 

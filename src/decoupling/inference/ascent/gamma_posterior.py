@@ -10,7 +10,7 @@ from scipy.linalg import eigh
 
 from decoupling._typing import AnyArray, FloatArray, IntArray
 from decoupling.inference.ascent import elbo
-from decoupling.inference.ascent.given import Gamma
+from decoupling.inference.ascent.state import Gamma
 from decoupling.inference.ascent.terms import Terms
 from decoupling.inference.math import dirichlet
 from decoupling.inference.math.conjugate import DirP, solve_less_rank_one

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from decoupling._typing import BoolArray, FloatArray
 from decoupling.inference.ascent import elbo, shared_steps
 from decoupling.inference.ascent.ascend import Ascent
-from decoupling.inference.ascent.given import AscentProblem, State
+from decoupling.inference.ascent.state import AscentProblem, State
 from decoupling.inference.ascent.terms import Terms
 from decoupling.inference.math.dirichlet import DirichletRows
 from decoupling.inference.math.method import Method

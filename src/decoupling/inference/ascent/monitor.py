@@ -13,7 +13,7 @@ from decoupling._typing import FloatArray
 from decoupling._validation import frozen, warn_user
 from decoupling.diagnostics.reasons import convergence
 from decoupling.diagnostics.record import Reason
-from decoupling.inference.ascent.given import AscentOptions
+from decoupling.inference.ascent.state import AscentOptions
 from decoupling.inference.ascent.terms import Terms
 
 # Plain steps gain most at first. Once an iteration adds less than this share of the gain so far,

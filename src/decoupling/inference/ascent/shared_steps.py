@@ -10,8 +10,8 @@ import numpy as np
 
 from decoupling._typing import FloatArray
 from decoupling.inference.ascent import elbo
-from decoupling.inference.ascent.given import AscentProblem, State
 from decoupling.inference.ascent.lengths import HALVINGS, ROUNDING, longest_step
+from decoupling.inference.ascent.state import AscentProblem, State
 from decoupling.inference.ascent.terms import Terms
 from decoupling.inference.math import dirichlet
 from decoupling.inference.math.method import CoordinateMethod, Method, Range, concentration_range

@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 
 from decoupling._typing import FloatArray
-from decoupling.inference.ascent.given import AscentProblem, Gamma, State
 from decoupling.inference.ascent.lengths import leap_of
+from decoupling.inference.ascent.state import AscentProblem, Gamma, State
 from decoupling.inference.math import dirichlet
 from decoupling.inference.math.dirichlet import DirichletRows
 from decoupling.inference.math.method import CoordinateMethod, Method

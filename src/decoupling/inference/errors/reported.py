@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from decoupling._typing import BoolArray, FloatArray
-from decoupling.inference.ascent.given import Gamma
+from decoupling.inference.ascent.state import Gamma
 from decoupling.inference.math.dirichlet import DirichletRows
 from decoupling.inference.math.intervals import beta_interval
 

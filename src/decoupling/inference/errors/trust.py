@@ -15,7 +15,7 @@ from decoupling.diagnostics.reasons import (
     unexpected_labels,
 )
 from decoupling.diagnostics.record import Reason
-from decoupling.inference.ascent.given import Gamma
+from decoupling.inference.ascent.state import Gamma
 from decoupling.inference.errors.reported import LearnedTransitions
 from decoupling.inference.math import dirichlet
 from decoupling.inference.rows.sample import RowSample
