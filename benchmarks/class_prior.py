@@ -11,6 +11,7 @@ from scipy.special import gammaln, psi
 from benchmarks.table import Measurement
 from benchmarks.timing import progress
 from decoupling import ClassPrior, TransitionPrior, infer
+from decoupling.inference.posterior import posterior_parts
 
 N_ROWS = 5_000
 COVERAGE = 0.85
@@ -68,7 +69,7 @@ def simulate(
             n_threads=1,
         )
         low, high = posterior.class_prior_interval(0.95)
-    q = posterior._class_prior
+    q = posterior_parts(posterior).class_prior
     reach = 1.96 * q.location / np.sqrt(q.shape)
     return (
         float(np.mean((low < gamma) & (gamma < high))),

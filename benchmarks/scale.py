@@ -25,12 +25,15 @@ from benchmarks.scaling import resident_memory
 from benchmarks.table import Measurement, markdown, measured, write_between
 from benchmarks.timing import progress
 from decoupling import Posterior, StreamingInference, infer
-from decoupling.inference.ascent import steps
-from decoupling.inference.ascent.class_prior import KnownGamma
-from decoupling.inference.ascent.optimise import ascend
-from decoupling.inference.ascent.start import first_classes
+from decoupling.inference.ascent import shared_steps
+from decoupling.inference.ascent.ascend import ascend
+from decoupling.inference.ascent.gamma_posterior import KnownGamma
+from decoupling.inference.ascent.start import start_classes
+from decoupling.inference.ascent.state import AscentOptions, AscentProblem, State
+from decoupling.inference.math.bound import Bound
+from decoupling.inference.posterior import posterior_parts
+from decoupling.inference.rows.block import Rows
 from decoupling.inference.rows.blocks import RowBlocks
-from decoupling.inference.rows.rows import Rows
 
 ITERATIONS = 10
 CHUNK = 250_000
@@ -119,18 +122,18 @@ def streaming(n_rows: int) -> list[Measurement]:
 
 def settled_bound(problem: Problem, posterior: Posterior) -> float:
     """The bound over all rows once they have settled under the T of a posterior."""
-    transitions, prior = posterior._transitions, posterior._transition_prior
+    parts = posterior_parts(posterior)
+    transitions, prior = parts.transitions, parts.transition_prior
     labels = np.ones(N_LABELS, dtype=bool)
     classes = np.empty((len(problem.label_proba), N_CLASSES))
     rows = Rows(problem.label_proba, labels, np.array(posterior.evidence), classes)
     gamma = KnownGamma(problem.class_prior)
-    whole = steps.Problem(gamma, prior, "bound", 1, rows.count, rows.total_evidence)
-    state = steps.State(transitions, gamma)
+    whole = AscentProblem(gamma, prior, rows.count, rows.total_evidence)
+    state, method = State(transitions, gamma), Bound(transitions)
     with RowBlocks(rows) as blocks:
-        first_classes(whole, transitions, blocks, learn_transitions=False)
-        ascend(whole, state, blocks, learn_transitions=False, max_iter=500, tol=1e-8)
-        method = steps.evaluator(whole, state, blocks)
-        return steps.total_terms(whole, state, method, blocks).elbo
+        start_classes(whole, method, blocks, learn_transitions=False)
+        ascend(whole, state, method, blocks, AscentOptions(False, max_iter=500, tol=1e-8))
+        return shared_steps.total_terms(whole, state, method, blocks).elbo
 
 
 def _iteration(found: dict[str, Any]) -> float:

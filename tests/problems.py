@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from decoupling.fits.folds import Fold, make_folds
-from decoupling.inference.ascent.class_prior import KnownGamma
-from decoupling.inference.ascent.steps import Problem
+from decoupling.inference.ascent import shared_steps
+from decoupling.inference.ascent.gamma_posterior import KnownGamma
+from decoupling.inference.ascent.start import cold_state
+from decoupling.inference.ascent.state import AscentProblem, State
 from decoupling.inference.math.dirichlet import DirichletRows
+from decoupling.inference.math.expected_log import make_method
+from decoupling.inference.math.method import Method
+from decoupling.inference.rows.block import Rows
 from decoupling.inference.rows.blocks import RowBlocks
-from decoupling.inference.rows.rows import Rows
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -46,15 +51,14 @@ def in_blocks(
     prior: DirichletRows,
     gamma: FloatArray,
     *,
-    method: str = "bound",
     evidence: float | FloatArray = 1.0,
     block_size: int = 7,
     n_threads: int = 1,
-) -> tuple[Problem, RowBlocks]:
+) -> tuple[AscentProblem, RowBlocks]:
     """A problem for the steps of the inference, and its rows."""
     labels, classes = np.ones(label_proba.shape[1], bool), np.empty((len(label_proba), len(gamma)))
     rows = Rows(label_proba, labels, np.asarray(evidence, dtype=float), classes)
-    problem = Problem(KnownGamma(gamma), prior, method, 2, rows.count, rows.total_evidence)
+    problem = AscentProblem(KnownGamma(gamma), prior, rows.count, rows.total_evidence)
     return problem, RowBlocks(rows, block_size, n_threads)
 
 
@@ -90,3 +94,24 @@ def assert_probabilities(proba: FloatArray, shape: tuple[int, ...]) -> None:
     assert proba.shape == shape
     assert (proba > 0).all()
     np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=1e-12)
+
+
+def ascent_problem(
+    *, evidence: float = 50.0, block_size: int = 7, seed: int = 0, n_threads: int = 1
+) -> tuple[AscentProblem, RowBlocks]:
+    """A random problem for the steps of the inference."""
+    drawn = random_problem(seed)
+    prior, gamma = DirichletRows.free(drawn.concentration), np.full(3, 1 / 3)
+    return in_blocks(
+        drawn.label_proba, prior, gamma,
+        evidence=evidence, block_size=block_size, n_threads=n_threads,
+    )  # fmt: skip
+
+
+def started_at(
+    method: str, problem: AscentProblem, blocks: RowBlocks, *, learn_transitions: bool = True
+) -> tuple[State, Method]:
+    """Where a run begins, and the method there."""
+    make = partial(make_method, method, order=2)
+    state = cold_state(problem, make, blocks, learn_transitions=learn_transitions)
+    return state, shared_steps.evaluator(make(state.transitions), state, blocks)

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 class Mutant(NamedTuple):
-    """One line that is wrong."""
+    """One line that is wrong; modules are those of the package, such as ``inference/infer``."""
 
     name: str
     module: str
@@ -31,160 +31,169 @@ class Mutant(NamedTuple):
 MUTANTS = [
     Mutant(
         "sign of the entropy of Y flipped",
-        "elbo",
+        "inference/ascent/elbo",
         "entropy = log_normaliser - dirichlet",
         "entropy = -log_normaliser + dirichlet",
     ),
     Mutant(
         "sign of the entropy of T flipped",
-        "elbo",
+        "inference/ascent/elbo",
         "entropy=float(posterior.entropy().sum())",
         "entropy=-float(posterior.entropy().sum())",
     ),
-    Mutant("prior of Y dropped", "elbo", "prior = logs @ class_prior - total", "prior = 0 * total"),
-    Mutant("prior of T dropped", "elbo", "prior=float((weights * logs).sum())", "prior=0.0"),
+    Mutant(
+        "prior of Y dropped",
+        "inference/ascent/elbo",
+        "prior = logs @ class_prior - total",
+        "prior = 0 * total",
+    ),
+    Mutant(
+        "prior of T dropped",
+        "inference/ascent/elbo",
+        "prior=float((weights * logs).sum())",
+        "prior=0.0",
+    ),
     Mutant(
         "normaliser of gamma counted once",
-        "elbo",
+        "inference/ascent/elbo",
         "constant=-n_rows * float",
         "constant=-1 * float",
     ),
     Mutant(
         "T transposed in the bound",
-        "expected_log",
+        "inference/math/bound",
         "self._class_weights @ method.transition_weights ",
         "self._class_weights @ method.transition_weights.T.reshape(class_logs.shape[1], -1) ",
     ),
     Mutant(
         "T transposed in the agreement terms",
-        "agreement",
+        "inference/math/agreement_series",
         "product = (power @ coefficient).reshape",
         "product = (power @ coefficient.T.reshape(coefficient.shape)).reshape",
     ),
     Mutant(
         "T transposed given the label",
-        "posterior",
+        "transitions/conditional",
         "transitions[:, codes].T",
         "transitions[codes % len(transitions), : len(transitions)]",
     ),
     Mutant(
-        "second term of the mean's derivative dropped",
-        "dirichlet",
-        "(weight - centre) / total",
-        "weight / total",
+        "step of T not checked",
+        "inference/ascent/shared_steps",
+        "if terms.elbo >= floor:",
+        "if True:",
     ),
-    Mutant("step of T not checked", "steps", "if terms.elbo >= floor:", "if True:"),
     Mutant(
         "steps of Y not checked",
-        "steps",
+        "inference/ascent/row_steps",
         "accepted = dirichlet.row_sum(terms) >= floor[pending]",
         "accepted = np.full(len(terms), True)",
     ),
     Mutant(
         "extrapolated steps of Y not checked",
-        "steps",
-        "no_lower = dirichlet.row_sum(ahead_terms) >= _no_lower_than(terms)",
+        "inference/ascent/row_steps",
+        "no_lower = dirichlet.row_sum(ahead_terms) >= no_lower_than(terms)",
         "no_lower = np.full(len(terms), True)",
     ),
     Mutant(
         "prior of T dropped, classes integrated out",
-        "integrated",
+        "inference/errors/log_transitions",
         "value + self._log_prior(transitions), mean",
         "value, mean",
     ),
     Mutant(
         "draws of Y not weighed by what they come from",
-        "integrated",
+        "inference/errors/drawn_rows",
         "return cls(draws, target - proposed, weight, counts)",
         "return cls(draws, 0 * proposed, weight, counts)",
     ),
     Mutant(
         "draws of T not weighed by what they come from",
-        "integrated",
+        "inference/errors/integrated",
         "worth = _worth(values_there - proposed)",
         "worth = _worth(values_there)",
     ),
     Mutant(
         "curvature of ln T itself dropped",
-        "integrated",
+        "inference/errors/log_transitions",
         "second += totals[classes] *",
         "second += 0 * totals[classes] *",
     ),
     Mutant(
         "covariance of the draws' slopes dropped",
-        "integrated",
+        "inference/errors/drawn_rows",
         "second += (off * counted.reshape(-1, 1)).T @ off",
         "second += 0",
     ),
     Mutant(
         "members of a row's classes not by chance",
-        "integrated",
+        "inference/errors/drawn_rows",
         "variance += share[rows] @ (own - square) / n_rows",
         "variance += 0",
     ),
     Mutant(
         "classes of a row known for the balance",
-        "integrated",
+        "inference/errors/drawn_rows",
         "variance += share[rows] ** 2 @ (square - own**2)",
         "variance += 0",
     ),
     Mutant(
         "pulls of rows left out not centred",
-        "integrated",
+        "inference/errors/drawn_rows",
         "pulls = self.slopes - self.slopes.mean(axis=0)",
         "pulls = self.slopes",
     ),
     Mutant(
         "balance does not follow rows left out",
-        "integrated",
+        "inference/errors/drawn_rows",
         "balance = self.balance_parts + of_logs",
         "balance = self.balance_parts + 0 * of_logs",
     ),
     Mutant(
         "variance by the curvature of another scale",
-        "integrated",
+        "inference/errors/integrated",
         "variance = mean**2 * (turned**2)",
         "variance = mean * (turned**2)",
     ),
     Mutant(
         "balance as of draws with tails that are too long",
-        "integrated",
+        "inference/errors/integrated",
         "worth = _worth(-0.5 * (steps**2).sum(axis=1) - proposed)",
         "worth = _worth(-0.0 * (steps**2).sum(axis=1))",
     ),
     Mutant(
         "variance of a Beta distribution off by one",
-        "intervals",
+        "inference/math/intervals",
         "np.where(varies, variance, 0.1) - 1.0",
         "np.where(varies, variance, 0.1)",
     ),
     Mutant(
         "rest of the stick lost",
-        "marginal",
+        "inference/errors/marginal",
         "gamma[c + 1 :].sum() - 1.0, gamma[c] - 1.0",
         "gamma[c + 1] - 1.0, gamma[c] - 1.0",
     ),
     Mutant(
         "equal rows counted once",
-        "marginal",
+        "inference/errors/marginal",
         "out[k] += repeats[rows] @",
         "out[k] += np.ones_like(repeats[rows]) @",
     ),
     Mutant(
         "shape not drawn to 1/2",
-        "pareto",
+        "inference/errors/pareto",
         "return (n * shape + _PRIOR_DRAWS * _PRIOR_SHAPE) / (n + _PRIOR_DRAWS)",
         "return shape",
     ),
     Mutant(
         "tail from the smallest weights",
-        "pareto",
+        "inference/errors/pareto",
         "ordered = np.sort(log_weights)",
         "ordered = -np.sort(-log_weights)",
     ),
     Mutant(
         "prior of T dropped from importance weights",
-        "overlap",
+        "inference/errors/overlap",
         "prior.parameters - reported.parameters",
         "-reported.parameters",
     ),
@@ -197,8 +206,10 @@ def main() -> int:
     for mutant in MUTANTS:
         if chosen and mutant.module not in chosen:
             continue
-        own = f"tests/inference/test_{mutant.module}.py"
-        failed = failing_tests(mutant, own) or failing_tests(mutant, "tests/inference")
+        folder, _, module = mutant.module.rpartition("/")
+        own = f"tests/{folder}/test_{module}.py"
+        failed = (ROOT / own).exists() and failing_tests(mutant, own)
+        failed = failed or failing_tests(mutant, "tests/inference")
         survived += not failed
         names = sorted({re.sub(r"\[.*", "", test.split("::")[-1]) for test in failed})
         verdict = f"caught by {len(failed)} tests: {', '.join(names[:4])}" if failed else "SURVIVED"
@@ -212,7 +223,7 @@ def failing_tests(mutant: Mutant, tests: str) -> list[str]:
         for part in ("src", "tests"):
             shutil.copytree(ROOT / part, Path(folder, part))
         shutil.copy(ROOT / "pyproject.toml", folder)
-        path = Path(folder, f"src/decoupling/inference/{mutant.module}.py")
+        path = Path(folder, f"src/decoupling/{mutant.module}.py")
         source = path.read_text()
         if source.count(mutant.right) != 1:
             raise SystemExit(f"{mutant.name}: the line to change stands elsewhere or not at all.")

@@ -9,7 +9,7 @@ from exact_posteriors import Array, Prior, fit_of_labels, log_dirichlet
 from numpy.random import Generator
 
 from decoupling import ClassPrior, TransitionPrior
-from decoupling.inference.ascent.class_prior import GammaPosterior
+from decoupling.inference.ascent.gamma_posterior import GammaPosterior
 
 # Whole numbers of labels of a row, where the model is taken as it is written.
 COUNT = 20

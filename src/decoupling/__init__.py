@@ -22,8 +22,7 @@ from decoupling.displays import (
 from decoupling.evaluation.labelled import LabelledKFold, labelled_scorer
 from decoupling.inference.ascent.class_prior import ClassPrior
 from decoupling.inference.infer import infer
-from decoupling.inference.math.agreement import agreement_terms
-from decoupling.inference.math.expected_log import expected_log
+from decoupling.inference.moments import agreement_terms, expected_log
 from decoupling.inference.posterior import Posterior
 from decoupling.inference.streaming import StreamingInference
 from decoupling.persistence.models import load, save

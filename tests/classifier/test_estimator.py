@@ -1040,9 +1040,9 @@ def test_an_estimated_t_is_no_surer_than_its_rows():
     estimated = make(task="positive-unlabelled").fit(X, ONE)
     carriers = sum(label is not None for label in ONE)
     ant = estimated.classes_.tolist().index("ant")
-    assert estimated.posterior_._prior_total()[ant] == pytest.approx(carriers)
+    assert estimated.posterior_._learned_transitions.prior_total[ant] == pytest.approx(carriers)
     told = make(task="positive-unlabelled", labelled=0.4).fit(X, ONE)
-    assert told.posterior_._prior_total()[ant] == pytest.approx(len(X) / 2)
+    assert told.posterior_._learned_transitions.prior_total[ant] == pytest.approx(len(X) / 2)
     wide, narrow = (np.subtract(*c.transition_interval()[::-1])[ant, 1] for c in (estimated, told))
     assert wide > narrow
 

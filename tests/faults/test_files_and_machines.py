@@ -23,8 +23,8 @@ from sklearn.tree import DecisionTreeClassifier
 import decoupling
 from decoupling import TransitionDisplay, TransitionPrior, infer, load, save
 from decoupling.fits.ensembles import fit_clone
-from decoupling.inference.ascent import steps
-from decoupling.inference.ascent.optimise import Trace
+from decoupling.inference.ascent import shared_steps
+from decoupling.inference.ascent.monitor import Trace
 from decoupling.persistence.manifest import SCHEMA
 from decoupling.run import fits_kept
 
@@ -274,7 +274,7 @@ def test_34_a_bound_that_falls_is_on_record():
 
 def test_34_a_nan_in_mid_run(problem, monkeypatch):
     """It stops at once, and says how to get the last good state; a checkpoint keeps that, too."""
-    step = steps.global_step
+    step = shared_steps.global_step
 
     def broken(*args):
         method = step(*args)
@@ -282,7 +282,7 @@ def test_34_a_nan_in_mid_run(problem, monkeypatch):
         state.transitions = state.transitions.replace(state.transitions.parameters * np.nan)
         return method
 
-    monkeypatch.setattr(steps, "global_step", broken)
+    monkeypatch.setattr(shared_steps, "global_step", broken)
     message = "no number for T or gamma after iteration 1, .* max_iter=0 gives the last good answer"
     with pytest.raises(FloatingPointError, match=message):
         infer(problem.label_proba, problem.concentration)

@@ -6,10 +6,12 @@ from problems import in_blocks, random_problem
 
 from decoupling import ClassPrior, StreamingInference, TransitionPrior, infer
 from decoupling.inference import streaming
-from decoupling.inference.ascent import steps
-from decoupling.inference.ascent.optimise import ascend
-from decoupling.inference.ascent.start import first_classes
-from decoupling.inference.ascent.steps import State
+from decoupling.inference.ascent import shared_steps
+from decoupling.inference.ascent.ascend import ascend
+from decoupling.inference.ascent.start import start_classes
+from decoupling.inference.ascent.state import AscentOptions, State
+from decoupling.inference.math.bound import Bound
+from decoupling.inference.posterior import posterior_parts
 
 N_ROWS = 20_000
 DRAWN = random_problem(0, n_rows=N_ROWS)
@@ -24,25 +26,24 @@ def streamed(block, **options):
 
 def bound(transitions, batch, evidence):
     """The bound over all rows once they have settled under these transitions."""
-    gamma, prior = np.full(3, 1 / 3), batch._transition_prior
+    gamma, prior = np.full(3, 1 / 3), posterior_parts(batch).transition_prior
     options = {"evidence": evidence, "block_size": 5000}
     problem, blocks = in_blocks(DRAWN.label_proba, prior, gamma, **options)
-    state = State(transitions, problem.class_prior)
+    state, method = State(transitions, problem.class_prior), Bound(transitions)
     with blocks:
-        first_classes(problem, transitions, blocks, learn_transitions=False)
-        ascend(problem, state, blocks, learn_transitions=False, max_iter=500, tol=1e-9)
-        method = steps.evaluator(problem, state, blocks)
-        return steps.total_terms(problem, state, method, blocks).elbo
+        start_classes(problem, method, blocks, learn_transitions=False)
+        ascend(problem, state, method, blocks, AscentOptions(False, max_iter=500, tol=1e-9))
+        return shared_steps.total_terms(problem, state, method, blocks).elbo
 
 
 @pytest.mark.parametrize("evidence", [1.0, 100.0])
 def test_one_pass_ends_within_a_hundredth_of_the_batch(evidence):
     batch = infer(DRAWN.label_proba, DRAWN.concentration, evidence=evidence, tol=1e-8)
-    best = bound(batch._transitions, batch, evidence)
-    start = bound(batch._transition_prior, batch, evidence)
+    best = bound(posterior_parts(batch).transitions, batch, evidence)
+    start = bound(posterior_parts(batch).transition_prior, batch, evidence)
     for block in (200, 5000):
         stream = streamed(block, evidence=evidence)
-        found = bound(stream.posterior_._transitions, batch, evidence)
+        found = bound(posterior_parts(stream.posterior_).transitions, batch, evidence)
         assert (best - found) < 0.01 * abs(best)
         # Its prior alone is much further from there.
         assert (best - found) < 0.2 * (best - start)
@@ -51,14 +52,14 @@ def test_one_pass_ends_within_a_hundredth_of_the_batch(evidence):
 def test_a_single_block_counts_in_full():
     stream = StreamingInference(DRAWN.concentration, evidence=5.0, max_iter=500)
     stream.partial_fit(DRAWN.label_proba[:500])
-    total = stream.posterior_._transitions.parameters.sum()
+    total = posterior_parts(stream.posterior_).transitions.parameters.sum()
     assert total == pytest.approx(5.0 * DRAWN.concentration.sum() + 5.0 * 500, rel=1e-9)
     assert stream.n_rows_seen_ == 500
 
 
 def test_without_forgetting_all_rows_count_alike():
     even = streamed(4000, evidence=1.0, forgetting=1.0).posterior_
-    total = even._transitions.parameters.sum() - DRAWN.concentration.sum()
+    total = posterior_parts(even).transitions.parameters.sum() - DRAWN.concentration.sum()
     assert total == pytest.approx(N_ROWS, rel=1e-9)
 
 

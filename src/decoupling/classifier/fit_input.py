@@ -22,7 +22,7 @@ from decoupling.fits.estimators import check_weights
 from decoupling.fits.folds import check_folds
 from decoupling.fits.given_rows import GivenRows
 from decoupling.inference.ascent.class_prior import ClassPrior
-from decoupling.inference.infer import check_options
+from decoupling.inference.checks import check_options
 from decoupling.labels.doubts import warn_of_index
 from decoupling.labels.frames import Library, library_of
 from decoupling.labels.observed import ObservedLabels, encode_labels, read_labels

@@ -15,7 +15,7 @@ from decoupling.displays.drawing import (
     how_many,
     new_axes,
 )
-from decoupling.inference.ascent.optimise import Trace
+from decoupling.inference.ascent.monitor import Trace
 from decoupling.inference.posterior import Posterior
 
 # Parts of the bound that change; lines differ in more than colour.

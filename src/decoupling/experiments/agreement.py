@@ -12,7 +12,7 @@ from scipy.stats import beta
 
 from decoupling._typing import FloatArray
 from decoupling.experiments import drawing
-from decoupling.inference.math.agreement import agreement_terms
+from decoupling.inference.moments import agreement_terms
 
 # The paper's example: T of two classes, and samples of which more or less is known.
 TRANSITIONS: Final = ((10.0, 1.0), (4.0, 4.0))

@@ -2,37 +2,58 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from decoupling._text import COLLAPSE, Message, listed
-from decoupling._validation import (
-    check_count,
-    check_evidence,
-    warn_user,
-)
+from decoupling._typing import FloatArray
+from decoupling._validation import check_evidence, frozen, warn_user
 from decoupling.diagnostics.warnings import IdentifiabilityWarning
+from decoupling.inference.ascent.ascend import Optimiser, ascend, natural_ascent
+from decoupling.inference.ascent.checkpoint import Checkpoint, digest_of
 from decoupling.inference.ascent.class_prior import ClassPrior, as_class_prior
-from decoupling.inference.ascent.optimise import OPTIMISERS, Callback
+from decoupling.inference.ascent.gamma_posterior import GammaPosterior, KnownGamma
+from decoupling.inference.ascent.lbfgs import lbfgs_ascent
+from decoupling.inference.ascent.monitor import Trace
+from decoupling.inference.ascent.start import cold_state, warm_state
+from decoupling.inference.ascent.state import (
+    AscentOptions,
+    AscentProblem,
+    Callback,
+    Gamma,
+    State,
+)
+from decoupling.inference.checks import (
+    as_evidence,
+    check_ascent,
+    check_checkpoint,
+    check_options,
+)
+from decoupling.inference.errors.trust import where_rows_are
 from decoupling.inference.math.dirichlet import DirichletRows
-from decoupling.inference.math.expected_log import METHODS
-from decoupling.inference.posterior import Posterior, solve
+from decoupling.inference.math.expected_log import make_method
+from decoupling.inference.posterior import Posterior, posterior_parts
 from decoupling.inference.rows.blocks import AllRows, RowBlocks
 from decoupling.inference.rows.sources import open_rows
 from decoupling.inference.rows.storage import is_mapped
 from decoupling.labels.frames import in_label_order
 from decoupling.transitions.prior import TransitionPrior
 
-# Held-out likelihood of the labels grows with the evidence and has flattened by here.
-_AUTO_EVIDENCE = 100.0
+# The ascents by name.
+_ASCENTS: Final[dict[str, Optimiser]] = {"natural": natural_ascent, "l-bfgs": lbfgs_ascent}
 # A prior so many times stronger than all the evidence cannot be moved by it, while sums of its
 # logarithms would drown the rest of the bound in rounding: such a row counts as known.
-_KNOWN = 1e8
+_KNOWN: Final = 1e8
+# A gamma whose entries differ by less than this share of the largest is equal, but for rounding.
+_UNEQUAL: Final = 1e-6
 
 
+# Over the limit: the public signature. Most of the lines take its arguments to their places.
 def infer(
     label_proba: ArrayLike,
     transitions: TransitionPrior | ArrayLike,
@@ -143,8 +164,8 @@ def infer(
     prior = as_prior(transitions)
     check_options(expected_log, order)
     counts = {"block_size": block_size, "n_threads": n_threads, "local_steps": local_steps}
-    _check_ascent(optimiser, max_iter, tol, counts)
-    _check_checkpoint(checkpoint, expected_log, optimiser)
+    check_ascent(optimiser, max_iter, tol, counts)
+    check_checkpoint(checkpoint, expected_log, optimiser)
     kappa_t = float(check_evidence("transition_evidence", transition_evidence))
     gamma = as_class_prior(class_prior).start(prior.classes)
     rows = open_rows(
@@ -161,24 +182,14 @@ def infer(
     _check_warm_start(warm_start, (rows.n_rows, len(prior.classes), len(prior.labels)))
     # One objective with one weight: T's own weight is a scale of its prior.
     scale = rows.total_evidence / rows.count / kappa_t if learn_transitions else 1.0
-    posterior = solve(
-        rows,
-        DirichletRows.from_prior(prior, scale, known_above=_KNOWN * rows.total_evidence),
-        gamma,
-        expected_log,
-        order,
-        classes=prior.classes,
-        labels=prior.labels,
-        reported_share=1.0 / scale,
-        optimiser=optimiser,
-        learn_transitions=learn_transitions,
-        max_iter=max_iter,
-        tol=tol,
-        callback=callback,
-        warm_start=warm_start,
-        local_steps=local_steps,
-        checkpoint=checkpoint,
-    )
+    strength, known_above = prior.strength * scale, _KNOWN * rows.total_evidence
+    asked = Asked(
+        prior, DirichletRows.of_means(prior.mean, strength, known_above), expected_log, order,
+        1.0 / scale, learn_transitions,
+    )  # fmt: skip
+    options = AscentOptions(learn_transitions, max_iter, tol, local_steps, callback)
+    state, trace = _solve(rows, asked, gamma, options, _ASCENTS[optimiser], warm_start, checkpoint)
+    posterior = record(rows, state, trace, asked)
     if isinstance(class_prior, ClassPrior):
         _warn_of_collapse(posterior)
     told_apart = posterior.identifiability
@@ -187,11 +198,104 @@ def infer(
     return posterior
 
 
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Parts of the question that the answer keeps.
+
+    Attributes
+    ----------
+    prior : TransitionPrior
+        What is known of T.
+    transition_prior : DirichletRows
+        The same in the units of the evidence.
+    method, order : str, int
+        How E[ln X] is evaluated.
+    reported_share : float
+        As in `LearnedTransitions`.
+    learned : bool
+        Whether T is learned.
+    """
+
+    prior: TransitionPrior
+    transition_prior: DirichletRows
+    method: str
+    order: int
+    reported_share: float
+    learned: bool = True
+
+
+def _solve(
+    rows: AllRows,
+    asked: Asked,
+    class_prior: Gamma,
+    options: AscentOptions,
+    optimiser: Optimiser,
+    warm_start: Posterior | None,
+    folder: str | Path | None,
+) -> tuple[State, Trace]:
+    """Run the ascent over the rows, which are updated; ``folder`` is for checkpoints."""
+    possible = asked.transition_prior.possible_labels
+    seen, learn = asked.transition_prior.columns(possible), asked.learned
+    problem = AscentProblem(class_prior, seen, rows.count, rows.total_evidence)
+    make = partial(make_method, asked.method, order=asked.order)
+    with rows as blocks:
+        if warm_start is None:
+            state = cold_state(problem, make, blocks, learn_transitions=learn)
+        else:
+            parts = posterior_parts(warm_start)
+            blocks.start_from(warm_start.class_concentration)
+            former = parts.transitions.columns(possible)
+            state = warm_state(problem, former, parts.class_prior, learn_transitions=learn)
+        kept = None
+        if folder is not None:
+            digest = digest_of(
+                problem, state, blocks, warm=warm_start is not None, method=asked.method,
+                order=asked.order, learn=learn, tol=options.tol, local_steps=options.local_steps,
+            )  # fmt: skip
+            kept = Checkpoint(folder, digest)
+        method = make(state.transitions)
+        trace = ascend(
+            problem, state, method, blocks, options, optimiser=optimiser, checkpoint=kept
+        )
+    return state, trace
+
+
+def record(
+    rows: AllRows, state: State, trace: Trace, asked: Asked, row_counts: FloatArray | None = None
+) -> Posterior:
+    """Put what was inferred on record; ``row_counts`` if rows stand for others, too."""
+    prior, class_prior = asked.transition_prior, state.class_prior
+    assert isinstance(class_prior, KnownGamma | GammaPosterior)
+    parameters = np.zeros_like(prior.parameters)
+    parameters[:, prior.possible_labels] = state.transitions.parameters
+    parameters.flags.writeable = False
+    return Posterior(
+        class_concentration=rows.class_concentration(),
+        class_prior=frozen(class_prior.mean),
+        evidence=rows.total_evidence / rows.count,
+        trace=trace,
+        classes=asked.prior.classes,
+        labels=asked.prior.labels,
+        _class_prior=class_prior,
+        _row_counts=rows.multiplicity if row_counts is None else row_counts,
+        _sample=rows.sample(),
+        _transitions=DirichletRows(parameters, prior.known),
+        _transition_prior=prior,
+        _reported_share=asked.reported_share,
+        _prior_share=np.ones((len(parameters), 1)),
+        _learned=asked.learned,
+        _method=asked.method,
+        _order=asked.order,
+    )
+
+
 def _warn_of_collapse(posterior: Posterior) -> None:
     """Warn of a class that is nobody's most probable one, as an unequal gamma may make it."""
-    if np.ptp(posterior.class_prior) <= 1e-6 * posterior.class_prior.max():
+    if np.ptp(posterior.class_prior) <= _UNEQUAL * posterior.class_prior.max():
         return
-    top, _ = posterior._where_rows_are()
+    top, _ = where_rows_are(
+        posterior.class_concentration, posterior.row_counts, posterior.class_prior
+    )
     if not top.all():
         nobody = [posterior.classes[c] for c in np.flatnonzero(top == 0)]
         warn_user(
@@ -208,47 +312,10 @@ def _warn_of_collapse(posterior: Posterior) -> None:
 
 
 def as_prior(transitions: TransitionPrior | ArrayLike) -> TransitionPrior:
-    """What is known of T: as it is, or from concentrations."""
+    """Return what is known of T: as it is given, or made from concentrations."""
     if isinstance(transitions, TransitionPrior):
         return transitions
     return TransitionPrior.from_concentration(transitions)
-
-
-def as_evidence(evidence: str | ArrayLike) -> ArrayLike:
-    """How much rows count for, as given, or "auto"."""
-    if isinstance(evidence, str):
-        if evidence != "auto":
-            raise ValueError(f'evidence must be "auto", a number or one per row; got {evidence!r}.')
-        return _AUTO_EVIDENCE
-    return evidence
-
-
-def check_options(expected_log: str, order: int) -> None:
-    """Refuse ways to evaluate the expected logarithm that there are not."""
-    if expected_log not in METHODS:
-        raise ValueError(f"expected_log must be one of {sorted(METHODS)}; got {expected_log!r}.")
-    check_count("order", order)
-
-
-def _check_ascent(optimiser: str, max_iter: int, tol: float, counts: dict[str, int | None]) -> None:
-    if optimiser not in OPTIMISERS:
-        raise ValueError(f"optimiser must be one of {sorted(OPTIMISERS)}; got {optimiser!r}.")
-    if not (isinstance(tol, Real) and tol >= 0):
-        raise ValueError(f"tol must be a number, 0 or more; got {tol!r}.")
-    check_count("max_iter", max_iter, least=0)
-    for name, count in counts.items():
-        if count is not None:
-            check_count(name, count)
-    if optimiser == "l-bfgs" and counts["local_steps"] != 1:
-        raise ValueError('local_steps are those of optimiser="natural".')
-
-
-def _check_checkpoint(checkpoint: str | Path | None, expected_log: str, optimiser: str) -> None:
-    if checkpoint is not None and (expected_log, optimiser) != ("bound", "natural"):
-        raise ValueError(
-            'A checkpoint can be kept with expected_log="bound" and optimiser="natural" only; '
-            f"got {expected_log!r} and {optimiser!r}."
-        )
 
 
 def _check_in_memory(rows: AllRows, optimiser: str) -> None:

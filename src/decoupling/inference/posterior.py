@@ -1,76 +1,49 @@
 """Posterior: what was inferred, as an immutable record."""
 
+# Over the limit: more than half are docstrings of the reference page, each with an example.
+
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, cast
 
 import numpy as np
 from numpy.random import Generator, RandomState
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
-from sklearn.exceptions import ConvergenceWarning
 
-from decoupling._text import Message
 from decoupling._typing import AnyArray, FloatArray, IntArray
-from decoupling._validation import (
-    check_count,
-    first_offence,
-    frozen,
-    is_dask,
-    warn_user,
-)
-from decoupling.diagnostics.reasons import (
-    AT_PRIOR,
-    collapse,
-    identifiability,
-    too_sure,
-    top_counts,
-    unexpected_labels,
-)
+from decoupling._validation import check_count, first_offence
+from decoupling.diagnostics.reasons import collapse
 from decoupling.diagnostics.record import Diagnostics, Reason
-from decoupling.inference.ascent.checkpoint import Checkpoint, digest_of
-from decoupling.inference.ascent.class_prior import GammaPosterior, KnownGamma
-from decoupling.inference.ascent.optimise import Callback, Trace, ascend
-from decoupling.inference.ascent.start import first_state, warm_state
-from decoupling.inference.ascent.steps import Problem, State
-from decoupling.inference.errors.integrated import Integrated, integrate
-from decoupling.inference.errors.overlap import DRAWS, affordable, transition_tail
-from decoupling.inference.errors.uncertainty import TOGETHER, Reported, Uncertainty, uncertainty
+from decoupling.inference.ascent.ascend import ascend, settled
+from decoupling.inference.ascent.gamma_posterior import GammaPosterior, KnownGamma
+from decoupling.inference.ascent.monitor import Trace
+from decoupling.inference.ascent.start import cold_state
+from decoupling.inference.ascent.state import AscentOptions, AscentProblem
+from decoupling.inference.errors.integrated import Integrated, integrated_over_rows
+from decoupling.inference.errors.overlap import affordable, transition_k_hat
+from decoupling.inference.errors.reported import LearnedTransitions, Reported
+from decoupling.inference.errors.trust import surprises, told_apart, where_rows_are
+from decoupling.inference.errors.uncertainty import Uncertainty, uncertainty
 from decoupling.inference.math import dirichlet
+from decoupling.inference.math.bound import Bound
 from decoupling.inference.math.dirichlet import DirichletRows
 from decoupling.inference.math.draws import as_generator, draw_dirichlet
+from decoupling.inference.math.expected_log import make_method
 from decoupling.inference.math.intervals import (
     beta_end,
-    beta_interval,
     check_level,
     interval_by_moments,
+    interval_of_logs,
 )
-from decoupling.inference.rows.blocks import AllRows, RowBlocks
-from decoupling.inference.rows.distributed import of_chunks
-from decoupling.inference.rows.lazy import LazyRows
-from decoupling.inference.rows.rows import Rows
+from decoupling.inference.rows.lazy import of_each_row
 from decoupling.inference.rows.sample import RowSample, that_count
 from decoupling.inference.rows.sources import open_rows
-from decoupling.inference.rows.storage import in_blocks, is_mapped, write_rows
+from decoupling.inference.rows.storage import in_blocks, write_rows
 from decoupling.labels.frames import in_label_order
 from decoupling.transitions.conditional import label_conditional
-from decoupling.transitions.tasks import custom
-
-# Something to divide by.
-_TINY = 1e-12
-# Iterations in which rows settle before their slopes are taken.
-_SETTLING = 200
-# Intervals of gamma reach at most so far, in ln gamma.
-_WIDEST = 300.0
-# Draws of a row's classes that are worth less than so many make a rough integral.
-_ENOUGH = 4.0
-# What is beyond intervals of this level, a prior has as good as excluded.
-_NEARLY_ALL = 0.99
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,14 +106,14 @@ class Posterior:
     @property
     def transition_concentration(self) -> FloatArray:
         """q(T_c) = Dir(transition_concentration_c), (C, S); called Theta. ``inf`` if known."""
-        reported = self._reported()
+        reported = self._learned_transitions.reported
         known = np.where(reported.parameters > 0, np.inf, 0.0)
         return np.where(reported.known[:, None], known, reported.parameters)
 
     @property
     def class_proba(self) -> FloatArray:
         """E[Y] = p(class | x), (N, C); of rows that are not in memory computed when asked for."""
-        return self._of_rows(lambda rows, _: dirichlet.mean(rows))
+        return of_each_row(self.class_concentration, lambda rows, _: dirichlet.mean(rows))
 
     def write(self, path: str | Path) -> None:
         """Write `class_proba`, a block of rows at a time.
@@ -164,16 +137,6 @@ class Posterior:
         blocks = (dirichlet.mean(block) for block in in_blocks(self.class_concentration))
         names = [str(name) for name in self.classes]
         write_rows(Path(path), names, blocks, len(self.class_concentration))
-
-    def _of_rows(self, function: Callable[[FloatArray, Any], FloatArray]) -> FloatArray:
-        """A function of each row's concentrations and of its number, (N, C).
-
-        `LazyRows` if the rows are on disk, a dask array if they are one: used like an array.
-        """
-        rows = self.class_concentration
-        if is_mapped(rows):
-            return cast("FloatArray", LazyRows(rows, function))
-        return of_chunks(function, rows) if is_dask(rows) else function(rows, slice(None))
 
     @property
     def transitions(self) -> FloatArray:
@@ -201,18 +164,7 @@ class Posterior:
         """
         if self._parent is not None:
             return self._parent.transition_interval(level)
-        reported = self._reported()
-        mean, sure = self.transitions, reported.known[:, None]
-        total = reported.parameters.sum(axis=1, keepdims=True)
-        total = (total + 1.0) / self._uncertainty.inflation - 1.0
-        total = np.maximum(total, self._prior_total()[:, None])
-        lower, upper = beta_interval(
-            np.stack([mean, 1.0 - mean], axis=-1) * total[..., None], level
-        )
-        return (
-            np.where(sure, mean, np.minimum(lower[..., 0], mean)),
-            np.where(sure, mean, np.maximum(upper[..., 0], mean)),
-        )
+        return self._learned_transitions.interval(self._uncertainty.inflation, level)
 
     def integrated(
         self, n_draws: int = 200, random_state: int | Generator | None = 0
@@ -248,44 +200,21 @@ class Posterior:
         check_count("n_draws", n_draws)
         if self._parent is not None:
             raise ValueError("These are new rows; T was learned elsewhere: ask that posterior.")
-        possible = self._transitions.possible_labels
-        n_entries = len(self.classes) * np.count_nonzero(possible)
-        if n_entries > TOGETHER:
-            raise ValueError(
-                f"T has {n_entries} entries; classes can be integrated out for up to {TOGETHER}. "
-                "transition_interval and class_balance_interval serve any number."
-            )
-        reported, rows = self._as_reported(), self._sample
-        prior = self._transition_prior.parameters * self._reported_share * self._prior_share
-        found = integrate(
-            rows,
-            rows.share * self._n_rows * reported.row_share,
-            self.class_prior,
-            self.transitions[:, possible],
-            prior[:, possible],
-            reported.free,
-            n_rows=self._n_rows,
-            n_draws=n_draws,
-            rng=np.random.default_rng(random_state),
-            left_out=1.0 - len(rows.share) / self._n_counting,
+        return integrated_over_rows(
+            self._learned_transitions,
+            self._reported,
+            self._sample,
+            self._n_counting,
+            n_draws,
+            np.random.default_rng(random_state),
         )
-        if found.effective_draws < _ENOUGH:
-            warn_user(
-                Message(
-                    "few-draws",
-                    "{n_draws} draws of the classes of a row are worth no more than "
-                    "{effective:.1f}: integrals over them are rough. Raise n_draws.",
-                    n_draws=n_draws,
-                    effective=found.effective_draws,
-                )
-            )
-        return found.over(possible)
 
     def class_interval(self, level: float = 0.9) -> tuple[FloatArray, FloatArray]:
         """Lower and upper ends of credible intervals for p(class | x), each (N, C).
 
-        Those of q(Y), for which each observation of a label is one of its class: too short wherever
-        a label leaves the class open, as the coverage study shows, and T is taken as it is.
+        They are those of q(Y). It takes each observation of a label for one of its class, and T for
+        known, so they are too short wherever a label leaves the class open, as the coverage study
+        shows.
 
         Examples
         --------
@@ -299,9 +228,10 @@ class Posterior:
         True
         """
         check_level(level)
+        rows = self.class_concentration
         return (
-            self._of_rows(lambda rows, _: beta_end(rows, (1 - level) / 2)),
-            self._of_rows(lambda rows, _: beta_end(rows, (1 + level) / 2)),
+            of_each_row(rows, lambda block, _: beta_end(block, (1 - level) / 2)),
+            of_each_row(rows, lambda block, _: beta_end(block, (1 + level) / 2)),
         )
 
     @property
@@ -362,11 +292,9 @@ class Posterior:
         True
         """
         check_level(level)
-        if isinstance(self._class_prior, KnownGamma):
+        if not self._class_prior.learned:
             return self.class_prior.copy(), self.class_prior.copy()
-        spread = np.sqrt(self._uncertainty.gamma) / self.class_prior
-        factor = np.exp(np.minimum(ndtri((1.0 + level) / 2.0) * spread, _WIDEST))
-        return self.class_prior / factor, self.class_prior * factor
+        return interval_of_logs(self.class_prior, self._uncertainty.gamma, level)
 
     def label_conditional(self, labels: ArrayLike) -> FloatArray:
         """p(class | label, x), (N, C): what the row's own label adds; called W in the paper.
@@ -398,8 +326,9 @@ class Posterior:
             "Allow it in the transition prior, or correct these labels.",
         )
         emits = self.transitions
-        return self._of_rows(
-            lambda rows, index: label_conditional(dirichlet.mean(rows), emits, codes[index])
+        return of_each_row(
+            self.class_concentration,
+            lambda rows, index: label_conditional(dirichlet.mean(rows), emits, codes[index]),
         )
 
     def draw(
@@ -418,14 +347,14 @@ class Posterior:
         """
         check_count("n", n)
         rng = as_generator(random_state)
-        reported = (self._parent or self)._wide_transitions()
+        reported = (self._parent or self)._wide_transitions
         transitions = draw_dirichlet(reported.parameters, n, rng)
         transitions = np.where(reported.known[:, None], reported.mean(), transitions)
         return draw_dirichlet(np.asarray(self.class_concentration), n, rng), transitions
 
     @cached_property
     def diagnostics(self) -> Diagnostics:
-        """How far this can be trusted: a light, and its reasons.
+        """Light and reasons that say how far this posterior can be trusted.
 
         It looks at the ascent, at whether labels tell the classes apart, at rows that are still
         where the prior put them, and at whether the labels can have come about as the prior has it.
@@ -442,26 +371,17 @@ class Posterior:
         >>> posterior.diagnostics.about("collapse")[0].text[:52]
         '33% of the rows are no further than where the prior '
         """
-        lower, upper = self._prior_interval()
-        possible = self._transitions.possible_labels
-        seen = self._sample.share @ dirichlet.mean(self._sample.weight)  # (S,)
-        sureness = self._sample.share @ dirichlet.mean(self._sample.weight).max(axis=1)
-        labels = [name for name, can_be in zip(self.labels, possible, strict=True) if can_be]
         reasons = [
             self.trace.convergence,
             self.identifiability,
-            collapse(self.classes, *self._where_rows_are()),
-            unexpected_labels(
-                labels, seen, lower[:, possible].min(axis=0), upper[:, possible].max(axis=0),
-                self._n_rows,
-            ),
-            too_sure(float(sureness), float(upper.max())),
-        ]  # fmt: skip
+            collapse(self.classes, *self._where_rows_are),
+            *surprises(self._learned_transitions, self._sample, self.labels, self._n_rows),
+        ]
         return Diagnostics(tuple(reason for reason in reasons if reason is not None))
 
     @cached_property
     def transition_k_hat(self) -> float | None:
-        r"""How heavy the tail of importance weights of T is, the k-hat of Pareto smoothing.
+        r"""k-hat of Pareto smoothing: the heaviness of the tail of importance weights of T.
 
         The weights are those of 500 draws, always the same, from what is reported of T, for its
         posterior with the class distributions of the rows integrated out,
@@ -487,61 +407,26 @@ class Posterior:
         """
         if self._parent is not None:
             return self._parent.transition_k_hat
-        weight = self._sample.weight
-        whole = len(weight) == self._n_counting
+        whole = len(self._sample.weight) == self._n_counting
         told = self._learned and not self._transitions.known.all() and self._prior_share.min() == 1
-        if not (whole and told and affordable(len(weight), len(self.classes))):
+        if not (whole and told and affordable(self._n_counting, len(self.classes))):
             return None
-        possible = self._transitions.possible_labels
-        reported = self._wide_transitions().columns(possible)
-        draws = draw_dirichlet(reported.parameters, DRAWS, np.random.default_rng(0))
-        share = self._reported_share
-        return transition_tail(
-            np.where(reported.known[:, None], reported.mean(), draws),
-            reported,
-            self._transition_prior.replace(self._transition_prior.parameters * share).columns(
-                possible
-            ),
-            weight,
-            self._sample.share * self._n_rows * share,
+        return transition_k_hat(
+            self._learned_transitions,
+            self._uncertainty.inflation,
+            self._sample,
+            self._n_rows,
             self.class_prior,
         )
 
     @property
     def identifiability(self) -> Reason:
         """Whether labels tell the classes apart; one of the reasons in `diagnostics`."""
-        prior, mean = self._transition_prior, self._transition_prior.mean()
-        own = custom(mean > 0, self.classes, self.labels).own
-        # Names alone, which may be mere numbers, do not make a label the class's own: the prior
-        # has to say so, too. None is nobody's.
-        said = np.where([label is None for label in self.labels], 0.0, mean)
-        mine = said[np.arange(len(own)), own]
-        owns = (own >= 0) & (mine >= said[:, own].max(axis=0)) & (mine >= said.max(axis=1))
-        q = self._class_prior
-        gamma = q.mean if isinstance(q, KnownGamma) else q.share * q.prior.rate
-        told = np.column_stack([mean, prior.total, prior.known, gamma])
-        possible = prior.possible_labels
-        return identifiability(
-            self.classes, np.where(owns, own, -1), self.transitions[:, possible], told
-        )
+        return told_apart(self._learned_transitions, self._class_prior, self.classes, self.labels)
 
+    @property
     def _where_rows_are(self) -> tuple[IntArray, float]:
-        """Rows of which each class is the most probable one, (C,); the share still at the prior."""
-        top, at_prior, first = np.zeros(len(self.classes), dtype=np.int64), 0.0, 0
-        prior = self.class_prior / self.class_prior.sum()
-        for block in in_blocks(self.class_concentration):
-            proba = dirichlet.mean(block)
-            top += top_counts(proba)
-            still = np.abs(proba - prior).max(axis=1) < AT_PRIOR
-            at_prior += float(self.row_counts[first : first + len(block)] @ still)
-            first += len(block)
-        return top, at_prior / self._n_rows
-
-    def _prior_interval(self) -> tuple[FloatArray, FloatArray]:
-        """Where the prior has T, each (C, S)."""
-        mean, sure = self._transition_prior.mean(), self._transition_prior.known[:, None]
-        lower, upper = beta_interval(mean * self._prior_total()[:, None], _NEARLY_ALL)
-        return np.where(sure, mean, lower), np.where(sure, mean, upper)
+        return where_rows_are(self.class_concentration, self.row_counts, self.class_prior)
 
     def predict(
         self,
@@ -575,31 +460,46 @@ class Posterior:
         >>> posterior.predict([[0.7, 0.3]]).class_proba.round(1)
         array([[0.8, 0.2]])
         """
-        answer = solve(
-            open_rows(
-                in_label_order(label_proba, self.labels),
-                self._transitions.possible_labels,
-                len(self.classes),
-                self.evidence if evidence is None else evidence,
-                scratch=scratch,
-            ),
-            self._transitions,
-            KnownGamma(self.class_prior),
-            self._method,
-            self._order,
-            classes=self.classes,
-            labels=self.labels,
-            reported_share=self._reported_share,
-            learn_transitions=False,
-            max_iter=max_iter,
-            tol=tol,
+        rows = open_rows(
+            in_label_order(label_proba, self.labels),
+            self._transitions.possible_labels,
+            len(self.classes),
+            self.evidence if evidence is None else evidence,
+            scratch=scratch,
         )
+        seen = self._transitions.columns(self._transitions.possible_labels)
+        gamma = KnownGamma(self.class_prior)
+        problem = AscentProblem(gamma, seen, rows.count, rows.total_evidence)
+        options = AscentOptions(learn_transitions=False, max_iter=max_iter, tol=tol)
+        make = partial(make_method, self._method, order=self._order)
+        with rows as blocks:
+            state = cold_state(problem, make, blocks, learn_transitions=False)
+            trace = ascend(problem, state, make(seen), blocks, options)
         return replace(
-            answer,
-            _transition_prior=self._transition_prior,
-            _prior_share=self._prior_share,
+            self,
+            class_concentration=rows.class_concentration(),
+            evidence=rows.total_evidence / rows.count,
+            trace=trace,
+            _class_prior=gamma,
+            _row_counts=rows.multiplicity,
+            _sample=rows.sample(),
+            _learned=False,
             _parent=self._parent or self,
         )
+
+    def supported_by(self, rows: ArrayLike) -> Posterior:
+        """Copy of this posterior with its prior of T worth no more than so many rows, (C,).
+
+        For a prior of T that was estimated from these rows themselves: it keeps T in place, but it
+        is no second source. Means stay; intervals and draws widen.
+
+        Parameters
+        ----------
+        rows : array-like (C,)
+            Rows behind the prior of each row of T; infinity leaves it as it is.
+        """
+        support = np.asarray(rows, dtype=np.float64)
+        return replace(self, _prior_share=self._learned_transitions.supported_by(support))
 
     @property
     def _n_rows(self) -> float:
@@ -610,180 +510,80 @@ class Posterior:
         """Rows that stand for any."""
         return int(np.count_nonzero(that_count(self.row_counts)))
 
+    @property
+    def _learned_transitions(self) -> LearnedTransitions:
+        return LearnedTransitions(
+            self._transitions, self._transition_prior, self._reported_share, self._prior_share
+        )
+
+    @property
     def _wide_transitions(self) -> DirichletRows:
-        """Dirichlet rows of T as wide as the intervals, by the widest entry of each."""
-        reported = self._reported()
-        wide = (reported.total + 1.0) / self._uncertainty.inflation.max(axis=1) - 1.0
-        shrink = np.maximum(wide, self._prior_total()) / reported.total
-        return reported.replace(reported.parameters * shrink[:, None])
+        """Dirichlet rows of T as wide as the intervals."""
+        return self._learned_transitions.wide(self._uncertainty.inflation)
 
-    @cached_property
-    def _uncertainty(self) -> Uncertainty:
-        possible = self._transitions.possible_labels
-        seen = self._transitions.columns(possible)
-        sample = self._settled_sample(seen)
-        return uncertainty(sample, seen.expected_log(), self._as_reported()).over(possible)
-
-    def _as_reported(self) -> Reported:
+    @property
+    def _reported(self) -> Reported:
         """What error bars start from, for the labels that can be seen."""
-        told = self._reported() if self._parent is None else self._parent._wide_transitions()
+        learned, parent = self._learned_transitions, self._parent
+        told = learned.reported if parent is None else parent._wide_transitions
         return Reported(
             told.columns(self._transitions.possible_labels),
-            self._prior_total() if self._parent is None else told.total,
+            learned.prior_total if parent is None else told.total,
             self._class_prior,
             self._n_rows,
             self._reported_share if self._learned else 0.0,
         )
 
-    def _settled_sample(self, transitions: DirichletRows) -> RowSample:
-        """Some rows at their fixed points under the bound, where their slopes are known."""
-        weight = self._sample.weight
-        evidence = weight.sum(axis=1)
-        labels = np.ones(weight.shape[1], dtype=bool)
-        concentration = self._sample.concentration.copy()
-        rows = Rows(weight / evidence[:, None], labels, evidence, concentration)
-        gamma = KnownGamma(self.class_prior)
-        problem = Problem(gamma, transitions, "bound", self._order, rows.count, rows.total_evidence)
-        with RowBlocks(rows, n_threads=1) as blocks, warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            ascend(
-                problem,
-                State(transitions, gamma),
-                blocks,
-                learn_transitions=False,
-                max_iter=_SETTLING,
-                tol=1e-12,
-            )
-        return replace(self._sample, concentration=rows.class_concentration)
-
-    def supported_by(self, rows: ArrayLike) -> Posterior:
-        """The same, with the prior of T reported as worth no more than so many rows, (C,).
-
-        For a prior of T that was estimated from these rows themselves: it keeps T in place, but it
-        is no second source. Means stay; intervals and draws widen.
-
-        Parameters
-        ----------
-        rows : array-like (C,)
-            Rows behind the prior of each row of T; infinity leaves it as it is.
-        """
-        support = np.maximum(np.asarray(rows, dtype=np.float64), 1.0)[:, None]
-        prior = self._transition_prior.parameters.sum(axis=1, keepdims=True)
-        limit = np.minimum(1.0, support / (prior * self._reported_share))
-        return replace(self, _prior_share=np.minimum(self._prior_share, limit))
-
-    def _reported(self) -> DirichletRows:
-        """q(T) with its mean, and as sure as its prior and its rows are to be reported."""
-        counts = self._transitions.total - self._transition_prior.total
-        total = np.maximum(counts * self._reported_share + self._prior_total(), _TINY)
-        return self._transitions.replace(self._transitions.mean() * total[:, None])
-
-    def _prior_total(self) -> FloatArray:
-        """What the prior of each row of T is worth, as reported, (C,)."""
-        share = self._prior_share[:, 0] * self._reported_share
-        return np.asarray(np.maximum(self._transition_prior.total * share, _TINY))
+    @cached_property
+    def _uncertainty(self) -> Uncertainty:
+        possible = self._transitions.possible_labels
+        seen = self._transitions.columns(possible)
+        # Slopes of rows are known at their fixed points under the bound.
+        sample = settled(self._sample, seen, KnownGamma(self.class_prior), Bound(seen))
+        return uncertainty(sample, seen.expected_log(), self._reported).over(possible)
 
 
-def solve(
-    rows: AllRows,
-    transition_prior: DirichletRows,
-    class_prior: KnownGamma | GammaPosterior,
-    method: str,
-    order: int,
-    *,
-    classes: tuple[Hashable, ...],
-    labels: tuple[Hashable, ...],
-    reported_share: float,
-    learn_transitions: bool,
-    max_iter: int,
-    tol: float,
-    optimiser: str = "natural",
-    callback: Callback | None = None,
-    warm_start: Posterior | None = None,
-    local_steps: int = 1,
-    checkpoint: str | Path | None = None,
-) -> Posterior:
-    """Run the ascent over the rows and put the answer on record."""
-    possible = transition_prior.possible_labels
-    seen = transition_prior.columns(possible)
-    problem = Problem(class_prior, seen, method, order, rows.count, rows.total_evidence)
-    with rows as blocks:
-        if warm_start is None:
-            state = first_state(problem, blocks, learn_transitions=learn_transitions)
-        else:
-            blocks.start_from(warm_start.class_concentration)
-            state = warm_state(
-                problem,
-                warm_start._transitions.columns(possible),
-                warm_start._class_prior,
-                learn_transitions=learn_transitions,
-            )
-        kept = None
-        if checkpoint is not None:
-            settings = {"learn": learn_transitions, "tol": tol, "local_steps": local_steps}
-            warm = warm_start is not None
-            kept = Checkpoint(checkpoint, digest_of(problem, state, blocks, warm=warm, **settings))
-        trace = ascend(
-            problem,
-            state,
-            blocks,
-            optimiser=optimiser,
-            learn_transitions=learn_transitions,
-            max_iter=max_iter,
-            tol=tol,
-            callback=callback,
-            local_steps=local_steps,
-            checkpoint=kept,
-        )
-    return record(
-        rows,
-        state,
-        trace,
-        transition_prior,
-        method,
-        order,
-        classes=classes,
-        labels=labels,
-        reported_share=reported_share,
-        learned=learn_transitions,
-    )
+@dataclass(frozen=True, eq=False)
+class PosteriorParts:
+    """What a `Posterior` holds beside its public fields, for those who must know.
+
+    Attributes
+    ----------
+    transitions, transition_prior : DirichletRows
+        q(T) and p(T), in the units of the evidence.
+    class_prior : KnownGamma or GammaPosterior
+        Gamma, or q(gamma).
+    row_counts : array () or (N,)
+        How many equal rows each row stands for.
+    sample : RowSample
+        Some of the rows.
+    reported_share, prior_share : float, array (C, 1)
+        As in `LearnedTransitions`.
+    parent : Posterior or None
+        Where T was learned, if these are other rows.
+    """
+
+    transitions: DirichletRows
+    transition_prior: DirichletRows
+    class_prior: KnownGamma | GammaPosterior
+    row_counts: FloatArray
+    sample: RowSample
+    reported_share: float
+    prior_share: FloatArray
+    parent: Posterior | None
 
 
-def record(
-    rows: AllRows,
-    state: State,
-    trace: Trace,
-    transition_prior: DirichletRows,
-    method: str,
-    order: int,
-    *,
-    classes: tuple[Hashable, ...],
-    labels: tuple[Hashable, ...],
-    reported_share: float,
-    learned: bool = True,
-    row_counts: FloatArray | None = None,
-) -> Posterior:
-    """Put what was inferred on record; ``row_counts`` if rows stand for others, too."""
-    parameters = np.zeros_like(transition_prior.parameters)
-    parameters[:, transition_prior.possible_labels] = state.transitions.parameters
-    parameters.flags.writeable = False
-    return Posterior(
-        class_concentration=rows.class_concentration(),
-        class_prior=frozen(state.class_prior.mean),
-        evidence=rows.total_evidence / rows.count,
-        trace=trace,
-        classes=classes,
-        labels=labels,
-        _class_prior=state.class_prior,
-        _row_counts=rows.multiplicity if row_counts is None else row_counts,
-        _sample=rows.sample(),
-        _transitions=DirichletRows(parameters, transition_prior.known),
-        _transition_prior=transition_prior,
-        _reported_share=reported_share,
-        _prior_share=np.ones((len(parameters), 1)),
-        _learned=learned,
-        _method=method,
-        _order=order,
+def posterior_parts(posterior: Posterior) -> PosteriorParts:
+    """What a posterior holds beside its public fields."""
+    return PosteriorParts(
+        posterior._transitions,
+        posterior._transition_prior,
+        posterior._class_prior,
+        posterior._row_counts,
+        posterior._sample,
+        posterior._reported_share,
+        posterior._prior_share,
+        posterior._parent,
     )
 
 

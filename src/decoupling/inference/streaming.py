@@ -13,19 +13,25 @@ from sklearn.exceptions import ConvergenceWarning
 
 from decoupling._typing import FloatArray
 from decoupling._validation import all_or_nothing, check_count, check_evidence
-from decoupling.inference.ascent.class_prior import ClassPrior, KnownGamma, as_class_prior
-from decoupling.inference.ascent.optimise import Trace, ascend
-from decoupling.inference.ascent.start import first_classes, first_transitions
-from decoupling.inference.ascent.steps import Problem, State, class_log_sum
-from decoupling.inference.infer import as_evidence, as_prior
+from decoupling.inference.ascent.ascend import ascend
+from decoupling.inference.ascent.class_prior import ClassPrior, as_class_prior
+from decoupling.inference.ascent.gamma_posterior import KnownGamma
+from decoupling.inference.ascent.monitor import Trace
+from decoupling.inference.ascent.shared_steps import class_log_sum
+from decoupling.inference.ascent.start import start_classes, starting_transitions
+from decoupling.inference.ascent.state import AscentOptions, AscentProblem, State
+from decoupling.inference.checks import as_evidence
+from decoupling.inference.infer import Asked, as_prior, record
 from decoupling.inference.math import dirichlet
+from decoupling.inference.math.bound import Bound
 from decoupling.inference.math.dirichlet import DirichletRows
-from decoupling.inference.math.expected_log import Bound
-from decoupling.inference.posterior import Posterior, record
-from decoupling.inference.rows.rows import Rows
+from decoupling.inference.posterior import Posterior
+from decoupling.inference.rows.block import Rows
+from decoupling.inference.rows.blocks import AllRows
 from decoupling.inference.rows.sources import open_rows
 
-# Rows of a block settle to so much per observation before T learns from them.
+# A block has settled, and T learns from it, when an iteration raises the bound by less than this
+# per observation: the default of `infer`.
 _SETTLED: Final = 1e-6
 
 
@@ -92,13 +98,13 @@ class StreamingInference:
         kappa_t = float(check_evidence("transition_evidence", transition_evidence))
         self.forgetting, self.max_iter = float(forgetting), max_iter
         self.n_rows_seen_ = 0.0
-        self._scale = self.evidence / kappa_t
-        self._transition_prior = DirichletRows.from_prior(
-            self.prior, self._scale, known_above=np.inf
+        scale = self.evidence / kappa_t
+        self._transition_prior = DirichletRows.of_means(
+            self.prior.mean, self.prior.strength * scale
         )
+        self._asked = Asked(self.prior, self._transition_prior, "bound", 1, 1.0 / scale)
         self._class_prior = as_class_prior(class_prior).start(self.prior.classes)
         self._transitions: DirichletRows
-        self._learns_gamma = not isinstance(self._class_prior, KnownGamma)
 
     @all_or_nothing
     def partial_fit(self, label_proba: Any, sample_weight: ArrayLike | None = None) -> Self:
@@ -117,54 +123,38 @@ class StreamingInference:
         )
         gamma = KnownGamma(self._class_prior.mean)
         seen = self._transition_prior.columns(possible)
-        problem = Problem(gamma, seen, "bound", 1, rows.count, rows.total_evidence)
+        problem = AscentProblem(gamma, seen, rows.count, rows.total_evidence)
+        options = AscentOptions(learn_transitions=False, max_iter=self.max_iter, tol=_SETTLED)
         first = self.n_rows_seen_ == 0.0
         transitions = (
-            first_transitions(problem, learn_transitions=True) if first else self._transitions
+            starting_transitions(problem, learn_transitions=True) if first else self._transitions
         )
         method, state = Bound(transitions), State(transitions, gamma)
         with rows as blocks, warnings.catch_warnings():
             # A block that has not quite settled is what the next ones make up for.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            first_classes(problem, transitions, blocks, learn_transitions=False)
-            trace = ascend(
-                problem,
-                state,
-                blocks,
-                learn_transitions=False,
-                max_iter=self.max_iter,
-                tol=_SETTLED,
-            )
+            start_classes(problem, method, blocks, learn_transitions=False)
+            trace = ascend(problem, state, method, blocks, options)
             packed = blocks.query(partial(_transition_counts, method=method), np.add)
             counts = method.transition_matrix(packed)
-            log_sum = class_log_sum(blocks) if self._learns_gamma else np.zeros(len(gamma.mean))
+            learned = self._class_prior.learned
+            log_sum = class_log_sum(blocks) if learned else np.zeros(len(gamma.mean))
         n_rows = self.n_rows_seen_ + rows.count
         weight = (rows.count / n_rows) ** self.forgetting
         if first:
             self._mean_counts, self._mean_logs = np.zeros_like(counts), np.zeros_like(log_sum)
         self._mean_counts = (1.0 - weight) * self._mean_counts + weight * counts / rows.count
         self._mean_logs = (1.0 - weight) * self._mean_logs + weight * log_sum / rows.count
-        if not isinstance(self._class_prior, KnownGamma):
-            self._class_prior = self._class_prior.stepped(n_rows * self._mean_logs, n_rows)
+        self._class_prior = self._class_prior.stepped(n_rows * self._mean_logs, n_rows)
         self._transitions = seen.replace(seen.parameters + n_rows * self._mean_counts)
         self.n_rows_seen_ = n_rows
         self.posterior_ = self._posterior(rows, trace)
         return self
 
-    def _posterior(self, rows: Any, trace: Trace) -> Posterior:
-        share = self.n_rows_seen_ / rows.count
-        return record(
-            rows,
-            State(self._transitions, self._class_prior),
-            trace,
-            self._transition_prior,
-            "bound",
-            1,
-            classes=self.prior.classes,
-            labels=self.prior.labels,
-            reported_share=1.0 / self._scale,
-            row_counts=np.asarray(rows.multiplicity * share),
-        )
+    def _posterior(self, rows: AllRows, trace: Trace) -> Posterior:
+        counts = np.asarray(rows.multiplicity * (self.n_rows_seen_ / rows.count))
+        state = State(self._transitions, self._class_prior)
+        return record(rows, state, trace, self._asked, counts)
 
 
 def _check_forgetting(forgetting: object) -> None:
@@ -174,5 +164,5 @@ def _check_forgetting(forgetting: object) -> None:
 
 def _transition_counts(rows: Rows, method: Bound) -> FloatArray:
     """Expected counts of transitions of a block, packed."""
-    seen = method.rows(dirichlet.expected_log(rows.class_concentration))
+    seen = method.rows(dirichlet.mean_log(rows.class_concentration))
     return seen.transition_counts(rows.repeated(rows.weight()))

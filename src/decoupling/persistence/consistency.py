@@ -13,8 +13,8 @@ from decoupling._typing import AnyArray
 from decoupling._validation import SUM_TOLERANCE, check_evidence, check_positive
 from decoupling.classifier.estimator import DecouplingClassifier
 from decoupling.fits.ensembles import Ensemble, Renamed
-from decoupling.inference.ascent.class_prior import GammaPosterior, KnownGamma
-from decoupling.inference.posterior import Posterior
+from decoupling.inference.ascent.gamma_posterior import GammaPosterior, KnownGamma
+from decoupling.inference.posterior import Posterior, posterior_parts
 from decoupling.label_model.bags import BalancedBags
 from decoupling.label_model.model import LabelModel
 from decoupling.likelihood.average import AveragedAnswer
@@ -59,25 +59,25 @@ def _check_shapes(expected: Expected) -> None:
 
 def _check_posterior(posterior: Posterior) -> None:
     _check_shapes(_of_posterior(posterior))
-    sample, trace = posterior._sample, posterior.trace
-    _check_amounts(posterior._prior_share)
+    parts, trace = posterior_parts(posterior), posterior.trace
+    _check_amounts(parts.prior_share)
     _check_totals(
         posterior.class_concentration,
         posterior.class_prior,
-        posterior._transitions.parameters,
-        posterior._transition_prior.parameters,
-        np.atleast_1d(posterior._row_counts),
-        sample.concentration,
-        sample.weight,
+        parts.transitions.parameters,
+        parts.transition_prior.parameters,
+        np.atleast_1d(parts.row_counts),
+        parts.sample.concentration,
+        parts.sample.weight,
     )
-    _check_distributions(sample.share)
+    _check_distributions(parts.sample.share)
     _check_finite(trace.elbo, trace.likelihood, trace.prior, trace.entropy, trace.constant)
     check_evidence("evidence", posterior.evidence)
-    _check_above_0(posterior._reported_share)
-    _check_amounts(posterior._reported_share)
-    _check_gamma(posterior._class_prior)
-    if posterior._parent is not None:
-        _check_posterior(posterior._parent)
+    _check_above_0(parts.reported_share)
+    _check_amounts(parts.reported_share)
+    _check_gamma(parts.class_prior)
+    if parts.parent is not None:
+        _check_posterior(parts.parent)
 
 
 def _check_gamma(gamma: KnownGamma | GammaPosterior) -> None:
@@ -101,21 +101,22 @@ def _of_posterior(posterior: Posterior) -> Expected:
         len(posterior.classes),
         len(posterior.labels),
     )
+    parts = posterior_parts(posterior)
     yield posterior.class_concentration, (n_rows, n_classes)
     yield posterior.class_prior, (n_classes,)
-    for rows in (posterior._transitions, posterior._transition_prior):
+    for rows in (parts.transitions, parts.transition_prior):
         yield rows.parameters, (n_classes, n_labels)
         yield rows.known, (n_classes,)
-    yield posterior._prior_share, (n_classes, 1)
-    yield posterior._row_counts, (n_rows,) if posterior._row_counts.ndim else ()
-    sample, possible = posterior._sample, posterior._transitions.possible_labels
+    yield parts.prior_share, (n_classes, 1)
+    yield parts.row_counts, (n_rows,) if parts.row_counts.ndim else ()
+    sample, possible = parts.sample, parts.transitions.possible_labels
     yield sample.weight, (len(sample.share), int(possible.sum()))
     yield sample.concentration, (len(sample.share), n_classes)
     yield sample.share, (len(sample.share),)
     trace = posterior.trace
     for terms in (trace.elbo, trace.likelihood, trace.prior, trace.entropy, trace.constant):
         yield terms, (len(trace.elbo),)
-    gamma = posterior._class_prior
+    gamma = parts.class_prior
     if isinstance(gamma, GammaPosterior):
         for of_class in (gamma.factor, gamma.share, gamma.prior.rate):
             yield of_class, (n_classes,)

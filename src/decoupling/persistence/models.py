@@ -10,7 +10,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from decoupling._files import written_whole
@@ -262,7 +261,7 @@ def _predicting_with(model: Any, estimator: Any) -> Any:
         model.estimator_ = Ensemble((Renamed(estimator, codes),), len(model.classes_))
         return model
     task, posterior = model.task_, model.posterior_
-    counts = np.broadcast_to(posterior._row_counts, (len(model.label_proba_),))
+    counts = posterior.row_counts
     form = prefit_form(
         estimator,
         prefit_columns(estimator, task, model.observed_, model.unlabelled),

@@ -20,8 +20,9 @@ from decoupling._validation import is_dask
 from decoupling.classifier.estimator import DecouplingClassifier
 from decoupling.fits.ensembles import Ensemble, Renamed
 from decoupling.fits.folds import Fold
-from decoupling.inference.ascent.class_prior import ClassPrior, GammaPosterior, KnownGamma
-from decoupling.inference.ascent.optimise import Trace
+from decoupling.inference.ascent.class_prior import ClassPrior
+from decoupling.inference.ascent.gamma_posterior import GammaPosterior, KnownGamma
+from decoupling.inference.ascent.monitor import Trace
 from decoupling.inference.math.conjugate import DirP
 from decoupling.inference.math.dirichlet import DirichletRows
 from decoupling.inference.posterior import Posterior

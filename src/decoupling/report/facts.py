@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from decoupling._typing import BoolArray, FloatArray, IntArray
 from decoupling.classifier.issues import label_errors
 from decoupling.inference.ascent.class_prior import ClassPrior
-from decoupling.inference.ascent.optimise import Trace
+from decoupling.inference.ascent.monitor import Trace
 from decoupling.transitions._rates import check_rates
 from decoupling.transitions.choice import label_codes
 from decoupling.transitions.tasks import Task

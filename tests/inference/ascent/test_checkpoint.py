@@ -8,7 +8,7 @@ import pytest
 from problems import random_problem
 
 from decoupling import ClassPrior, infer
-from decoupling.inference.ascent import optimise, steps
+from decoupling.inference.ascent import ascend, row_steps, shared_steps
 
 DRAWN = random_problem(0, n_rows=200)
 OPTIONS = {"evidence": 30.0, "block_size": 37, "tol": 1e-9}
@@ -68,7 +68,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(tmp_path, options, where):
 
 def test_more_rounds_than_are_replayed_at_a_time(tmp_path, monkeypatch):
     # Few at a time, since rounding decides how long a run goes on once it has arrived.
-    monkeypatch.setattr(optimise, "_REPLAYED_TOGETHER", 4)
+    monkeypatch.setattr(ascend, "_REPLAYED_TOGETHER", 4)
     expected = run()
     assert expected.trace.n_iter > 12
     with pytest.raises(PowerCut):
@@ -196,9 +196,9 @@ def test_a_nan_in_mid_run_stops_it_and_leaves_the_last_good_state(
 ):
     """As of a chip that fails: the run goes on from the checkpoint to the same bits."""
     expected = run(class_prior=gamma)
-    kernel, calls = steps.coordinate_step, 4 * len(range(0, 200, OPTIONS["block_size"])) + 2
+    kernel, calls = row_steps.coordinate_step, 4 * len(range(0, 200, OPTIONS["block_size"])) + 2
     with monkeypatch.context() as broken:
-        broken.setattr(steps, "coordinate_step", Fault(kernel, calls, spoil))
+        broken.setattr(row_steps, "coordinate_step", Fault(kernel, calls, spoil))
         last = 3 if spoil is spoilt_bound else 4
         with pytest.raises(
             FloatingPointError, match=rf"max_iter={last} gives the last good"
@@ -218,7 +218,11 @@ def test_a_nan_in_mid_run_stops_it_and_leaves_the_last_good_state(
 
 @pytest.mark.parametrize("optimiser", ["natural", "l-bfgs"])
 def test_a_nan_at_the_start_is_told(monkeypatch, optimiser):
-    total = steps.total_terms
-    monkeypatch.setattr(steps, "total_terms", lambda *args: replace(total(*args), entropy=np.nan))
+    total = shared_steps.total_terms
+
+    def spoilt(*args):
+        return replace(total(*args), entropy=np.nan)
+
+    monkeypatch.setattr(shared_steps, "total_terms", spoilt)
     with pytest.raises(FloatingPointError, match="no number for the bound at the start"):
         run(optimiser=optimiser, max_iter=0)

@@ -7,9 +7,10 @@ from problems import random_problem
 from scipy.special import gammaln, psi
 
 from decoupling import ClassPrior, TransitionPrior, infer
-from decoupling.inference.ascent.class_prior import GammaPosterior, KnownGamma
+from decoupling.inference.ascent.gamma_posterior import GammaPosterior, KnownGamma
 from decoupling.inference.math.conjugate import DirP
 from decoupling.inference.math.expected_log import METHODS
+from decoupling.inference.posterior import posterior_parts
 
 UNCONVERGED = "ignore::sklearn.exceptions.ConvergenceWarning"
 CLEAN = {c: TransitionPrior(np.eye(c), np.inf) for c in (1, 2, 3, 4)}
@@ -216,7 +217,7 @@ def test_gamma_is_recovered(gamma):
         posterior = infer(proba, CLEAN[len(gamma)], class_prior=ClassPrior.learned(), evidence=20.0)
         low, high = posterior.class_prior_interval(0.95)
         hits.append((low < gamma) & (gamma < high))
-        q = posterior._class_prior
+        q = posterior_parts(posterior).class_prior
         reach = 1.96 * q.location / np.sqrt(q.shape)
         mean_field.append(np.abs(q.location - gamma) < reach)
     assert np.mean(hits) >= 0.85

@@ -1,5 +1,7 @@
 """The first guess: rough weights, settled rows, warm starts."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from problems import in_blocks, random_problem
@@ -7,19 +9,21 @@ from scipy.special import psi
 
 from decoupling import TransitionPrior, infer
 from decoupling.datasets import four_normals
-from decoupling.inference.ascent import steps
-from decoupling.inference.ascent.start import first_state, rough_exp_digamma, warm_state
+from decoupling.inference.ascent import elbo
+from decoupling.inference.ascent.start import cold_state, warm_state
 from decoupling.inference.math import dirichlet
+from decoupling.inference.math.bound import Bound, rough_exp_digamma
 from decoupling.inference.math.dirichlet import DirichletRows
+from decoupling.inference.math.expected_log import make_method
 
 
 def started(method, evidence, gamma=0.1, *, learn_transitions):
     drawn = random_problem(0)
     prior = DirichletRows.free(drawn.concentration)
-    options = {"method": method, "evidence": evidence}
-    problem, blocks = in_blocks(drawn.label_proba, prior, np.full(3, gamma), **options)
+    problem, blocks = in_blocks(drawn.label_proba, prior, np.full(3, gamma), evidence=evidence)
+    make = partial(make_method, method, order=2)
     with blocks:
-        state = first_state(problem, blocks, learn_transitions=learn_transitions)
+        state = cold_state(problem, make, blocks, learn_transitions=learn_transitions)
     return problem, state, blocks.rows
 
 
@@ -103,15 +107,16 @@ def test_no_row_leaps_into_the_wrong_corner(evidence):
     prior, gamma = DirichletRows.free(5e4 * np.array(mean)), np.full(4, 0.25)
     problem, blocks = in_blocks(vague, prior, gamma, evidence=evidence, block_size=500)
     with blocks:
-        state = first_state(problem, blocks, learn_transitions=True)
-        method = steps.evaluator(problem, state, blocks)
+        state = cold_state(problem, Bound, blocks, learn_transitions=True)
+    method = Bound(state.transitions)
     weight = blocks.rows.weight()
 
     def settled(concentration):
         for _ in range(200):
-            seen = method.rows(dirichlet.expected_log(concentration))
+            seen = method.rows(dirichlet.mean_log(concentration))
             concentration = seen.class_counts(weight) + gamma
-        return steps._row_terms(gamma, method, concentration, weight).sum(axis=1)
+        value = method.value(concentration)
+        return elbo.row_terms(gamma, value, concentration, weight).sum(axis=1)
 
     started = blocks.rows.class_concentration
     undecided = np.full_like(started, 0.25 + evidence / 4)

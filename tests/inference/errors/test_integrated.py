@@ -9,9 +9,12 @@ from scipy.optimize import minimize
 
 from decoupling import ClassPrior, Posterior, TransitionPrior, infer, load, save
 from decoupling.inference.errors import integrated
-from decoupling.inference.errors.integrated import _DrawnRows, _inverse_root, _Objective, _Position
+from decoupling.inference.errors.drawn_rows import DrawnRows
+from decoupling.inference.errors.integrated import inverse_root
+from decoupling.inference.errors.log_transitions import Objective, Position
 from decoupling.inference.errors.marginal import log_marginal, simplex_nodes
 from decoupling.inference.math.intervals import interval_by_moments
+from decoupling.inference.posterior import posterior_parts
 
 
 def some_rows(n_draws, seed=0, n_rows=6):
@@ -21,7 +24,7 @@ def some_rows(n_draws, seed=0, n_rows=6):
     gamma, counts = np.array([0.5, 0.3, 0.6]), np.linspace(0.5, 1.5, n_rows)
     concentration = gamma + 4.0 * np.ones((n_rows, 3))
     rng = np.random.default_rng(seed)
-    rows = _DrawnRows.of(weight, counts, concentration, gamma, problem.transitions, n_draws, rng)
+    rows = DrawnRows.of(weight, counts, concentration, gamma, problem.transitions, n_draws, rng)
     return rows, problem.transitions, gamma
 
 
@@ -36,8 +39,8 @@ def test_the_sum_is_that_of_quadrature():
 
 def test_slope_and_curvature_are_those_of_differences():
     rows, transitions, _ = some_rows(50)
-    position = _Position(transitions, np.ones(transitions.shape, dtype=bool))
-    objective = _Objective(position, rows, np.full(transitions.shape, 2.0))
+    position = Position(transitions, np.ones(transitions.shape, dtype=bool))
+    objective = Objective(position, rows, np.full(transitions.shape, 2.0))
     z, step = position.start, 1e-5
     slope, second = np.zeros(len(z)), np.zeros((len(z), len(z)))
     for k, move in enumerate(np.eye(len(z)) * step):
@@ -54,12 +57,12 @@ def test_what_other_rows_would_have_said():
     """The pull of a row is how far T and the balance move if it counts for a little more."""
     rows, first, _ = some_rows(50)
     free = np.arange(12).reshape(first.shape) != 5
-    position = _Position(first, free)
+    position = Position(first, free)
     prior, share, step = np.where(free, 2.0, 0.0), rows.counts / rows.counts.sum(), 1e-2
 
     def at_maximum(more):
         counted = replace(rows, counts=rows.counts * more)
-        objective = _Objective(position, counted, prior)
+        objective = Objective(position, counted, prior)
         options = {"ftol": 0.0, "gtol": 1e-9}
         z = minimize(objective, position.start, jac=True, method="L-BFGS-B", options=options).x
         transitions = position.transitions(z)
@@ -73,7 +76,7 @@ def test_what_other_rows_would_have_said():
         for k in (0, 1)
     )
     curvature = rows.curvature(transitions, share)
-    root = _inverse_root(objective.precision(transitions, curvature))
+    root = inverse_root(objective.precision(transitions, curvature))
     as_one = root.T @ position.project(transitions)
     # Were each row twice there: their mean, too, which sampling leaves in place.
     for_t, for_balance = curvature.sampling_variance(as_one, 0.5)
@@ -84,7 +87,7 @@ def test_what_other_rows_would_have_said():
 
 def test_entries_that_cannot_vary_stay():
     first = np.array([[0.7, 0.3, 0.0], [0.1, 0.5, 0.4]])
-    position = _Position(first, np.array([[False] * 3, [True, True, False]]))
+    position = Position(first, np.array([[False] * 3, [True, True, False]]))
     np.testing.assert_allclose(position.transitions(position.start), first)
     moved = position.transitions(position.start + np.array([1.0, 0.0]))
     np.testing.assert_allclose(moved.sum(axis=1), 1.0)
@@ -198,7 +201,7 @@ def test_rows_that_are_left_out_widen(monkeypatch):
     rng = np.random.default_rng(0)
     proba = rng.dirichlet([0.4, 0.4], 4000) @ [[0.8, 0.2], [0.2, 0.8]]
     posterior = infer(proba, TransitionPrior.noisy(["a", "b"], noise=0.2, strength=20))
-    n_sample = len(posterior._sample.share)
+    n_sample = len(posterior_parts(posterior).sample.share)
     assert n_sample < len(proba)
     wide = posterior.integrated(30)
     monkeypatch.setattr(Posterior, "_n_counting", n_sample)

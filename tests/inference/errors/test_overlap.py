@@ -7,6 +7,7 @@ from decoupling import TransitionPrior, infer
 from decoupling.inference.errors import overlap
 from decoupling.inference.errors.overlap import affordable, transition_tail
 from decoupling.inference.math.dirichlet import DirichletRows
+from decoupling.inference.posterior import posterior_parts
 
 PRIOR = DirichletRows.free(np.array([[2.0, 6.0], [5.0, 3.0]]))
 
@@ -64,15 +65,15 @@ def test_error_bars_that_are_ten_times_too_short_are_found(positive_unlabelled, 
     posterior = of_rows(positive_unlabelled, expected_log="exact", **options)
     assert posterior.transition_k_hat < 0.7
     draws = posterior.draw(500, 0)[1]
-    reported = posterior._wide_transitions()
+    reported, parts = posterior._wide_transitions, posterior_parts(posterior)
     short = reported.replace(100 * reported.parameters)
     mean = reported.mean()
     found = transition_tail(
         mean + (draws - mean) / 10,
         short,
-        posterior._transition_prior,
-        posterior._sample.weight,
-        posterior._sample.share * posterior._n_rows,
+        parts.transition_prior,
+        parts.sample.weight,
+        parts.sample.share * posterior.row_counts.sum(),
         posterior.class_prior,
     )
     assert found > 0.7

@@ -7,6 +7,7 @@ from problems import random_problem
 from decoupling import ClassPrior, TransitionPrior, infer
 from decoupling.inference.errors.response import respond
 from decoupling.inference.math import dirichlet
+from decoupling.inference.posterior import posterior_parts
 from decoupling.inference.rows.sample import RowSample, pick_rows
 
 STEP = 1e-4
@@ -21,7 +22,7 @@ def solved(problem, transitions, gamma, evidence):
 
 
 def logs_and_means(posterior):
-    logs = dirichlet.expected_log(posterior.class_concentration)
+    logs = dirichlet.mean_log(posterior.class_concentration)
     return logs.mean(axis=0), posterior.class_proba.mean(axis=0)
 
 
@@ -30,7 +31,7 @@ def test_slopes_agree_with_differences(evidence):
     problem = random_problem(1, n_rows=30)
     gamma, transitions = np.array([0.6, 0.9, 0.7]), problem.transitions
     posterior = solved(problem, transitions, gamma, evidence)
-    rows = posterior._transitions
+    rows = posterior_parts(posterior).transitions
     sample = RowSample(
         evidence * problem.label_proba, posterior.class_concentration, np.full(30, 1 / 30)
     )
@@ -63,7 +64,7 @@ def test_slopes_agree_with_differences(evidence):
 
 def counts_of(posterior, problem, transitions, evidence):
     """Expected counts of (class, label), the mean over the rows."""
-    classes = np.exp(dirichlet.expected_log(posterior.class_concentration))
+    classes = np.exp(dirichlet.mean_log(posterior.class_concentration))
     joint = classes[:, :, None] * transitions
     joint *= evidence * (problem.label_proba / joint.sum(axis=1))[:, None, :]
     return joint.mean(axis=0).reshape(-1)

@@ -5,12 +5,16 @@ import pytest
 from problems import random_problem
 
 from decoupling import ClassPrior, TransitionPrior, infer
+from decoupling.inference.ascent.ascend import settled
+from decoupling.inference.ascent.gamma_posterior import KnownGamma
 from decoupling.inference.errors import leading_classes
 from decoupling.inference.errors import uncertainty as error_bars
 from decoupling.inference.errors.leading_classes import LeadingClasses
 from decoupling.inference.errors.response import respond
-from decoupling.inference.errors.uncertainty import Reported, all_together, by_leading_classes
+from decoupling.inference.errors.uncertainty import all_together, by_leading_classes
+from decoupling.inference.math.bound import Bound
 from decoupling.inference.math.dirichlet import DirichletRows
+from decoupling.inference.posterior import posterior_parts
 from decoupling.inference.rows.sample import RowSample
 
 
@@ -27,15 +31,10 @@ def drawn(prior, seed=0, n_rows=300):
 def both(proba, prior, **options):
     """Error bars in both ways."""
     posterior = infer(proba, prior, **options)
-    transitions = posterior._transitions
-    reported = Reported(
-        posterior._reported(),
-        posterior._prior_total(),
-        posterior._class_prior,
-        posterior._n_rows,
-        posterior._reported_share,
-    )
-    sample, logs = posterior._settled_sample(transitions), transitions.expected_log()
+    parts = posterior_parts(posterior)
+    transitions, gamma = parts.transitions, KnownGamma(posterior.class_prior)
+    sample = settled(parts.sample, transitions, gamma, Bound(transitions))
+    logs, reported = transitions.expected_log(), posterior._reported
     return all_together(sample, logs, reported), by_leading_classes(sample, logs, reported)
 
 

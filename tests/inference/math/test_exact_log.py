@@ -7,8 +7,9 @@ from problems import random_rows
 from scipy.special import psi
 
 from decoupling.inference.math.dirichlet import DirichletRows
-from decoupling.inference.math.exact_log import Exact, concentration_range
+from decoupling.inference.math.exact_log import Exact
 from decoupling.inference.math.exact_tables import Tables
+from decoupling.inference.math.method import concentration_range
 
 
 def test_smooth_and_rough_tables_meet():
@@ -24,7 +25,7 @@ def test_smooth_and_rough_tables_meet():
     assert Tables.of(rough.transitions, labels, low, 40 * high).rough
     np.testing.assert_allclose(smooth.value(pi), rough.value(pi), atol=1e-8)
     weight = np.array([[1.0, 2.0], [0.5, 0.1]])
-    for one, other in zip(smooth.gradients(pi, weight), rough.gradients(pi, weight), strict=True):
+    for one, other in zip(smooth.slopes(pi, weight), rough.slopes(pi, weight), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-7)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from decoupling.inference.math.exact_tables import ExponentialBasis, Nodes
+from decoupling.inference.math.exact_nodes import ExponentialBasis, Nodes
 
 
 @pytest.mark.parametrize("bounds", [(0.1, 0.2), (0.05, 3.0), (0.1, 1000.0), (1e-3, 1e6)])

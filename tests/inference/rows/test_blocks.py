@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from decoupling.inference.rows.block import Rows
 from decoupling.inference.rows.blocks import RowBlocks
-from decoupling.inference.rows.rows import Rows
 
 
 def blocks_of(n_blocks, n_threads):

@@ -1,14 +1,14 @@
 """Checkpoints: what a run has found out so far, so that an interrupted one can go on.
 
-A file per round holds T, gamma and the terms of the bound: kilobytes. The rows of Y are not kept.
-They depend on nothing but p(s|x) and on the T and gamma of every round, so each block replays its
-own rounds, without waiting for the others, and ends with the same bits.
+A file per iteration holds T, gamma and the terms of the bound: kilobytes. The rows of Y are not
+kept. They depend on nothing but p(s|x) and on the T and gamma of every iteration, so each block
+replays its own steps, without waiting for the others, and ends with the same bits.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -20,18 +20,18 @@ import numpy as np
 from decoupling._files import written_whole
 from decoupling._typing import FloatArray
 from decoupling._version import __version__
-from decoupling.inference.ascent.class_prior import GammaPosterior, KnownGamma
-from decoupling.inference.ascent.elbo import Terms
-from decoupling.inference.ascent.steps import Problem, State
-from decoupling.inference.rows.blocks import Blocks
-from decoupling.inference.rows.rows import Rows
+from decoupling.inference.ascent.state import AscentProblem, Gamma, State
+from decoupling.inference.ascent.terms import Terms
+from decoupling.inference.rows.block import Blocks, Rows
 
+# Raised when files change their meaning: those of another format are refused.
 _FORMAT: Final = 1
+# The file that says which problem the folder is of.
 _HEADER: Final = "problem.json"
 
 
 @dataclass(frozen=True, eq=False)
-class Round:
+class Iteration:
     """A step of the rows and the step of T and gamma that followed.
 
     Attributes
@@ -39,11 +39,11 @@ class Round:
     leap : float
         How far the steps of the rows were extrapolated.
     terms : Terms
-        The bound before the round.
+        The bound before both steps.
     transitions : array (C, S)
-        Parameters of q(T) after it.
-    class_prior : KnownGamma or GammaPosterior
-        Gamma, or q(gamma), after it.
+        Parameters of q(T) after them.
+    class_prior : Gamma
+        Gamma, or q(gamma), after them.
     move : float
         How far gamma went.
     """
@@ -51,12 +51,12 @@ class Round:
     leap: float
     terms: Terms
     transitions: FloatArray
-    class_prior: KnownGamma | GammaPosterior
+    class_prior: Gamma
     move: float
 
 
 class Checkpoint:
-    """A folder with a file per round of a run.
+    """A folder with a file per iteration of a run.
 
     Parameters
     ----------
@@ -94,30 +94,31 @@ class Checkpoint:
                 "folder, to start anew."
             )
 
-    def rounds(self, start: KnownGamma | GammaPosterior, most: int) -> list[Round]:
-        """What an interrupted run has left, at ``most`` so much; q(gamma) began at ``start``."""
-        rounds: list[Round] = []
-        while len(rounds) < most and (path := self._path(len(rounds))).exists():
+    def iterations(self, start: Gamma, most: int) -> list[Iteration]:
+        """The iterations that an interrupted run has left, or the first ``most`` of them.
+
+        ``start`` is where gamma began.
+        """
+        found: list[Iteration] = []
+        while len(found) < most and (path := self._path(len(found))).exists():
             try:
                 with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                    rounds.append(_as_round(dict(arrays), start))
+                    found.append(_as_iteration(dict(arrays), start))
             except (BadZipFile, KeyError, OSError, ValueError, EOFError) as error:
                 raise ValueError(
                     f"checkpoint: {path.name} cannot be read ({error}). Remove it and those "
                     "after it to go on from the round before."
                 ) from None
-        return rounds
+        return found
 
-    def save(self, number: int, done: Round) -> None:
-        """Keep a round; it is there whole or not at all."""
+    def save(self, number: int, done: Iteration) -> None:
+        """Keep an iteration; its file is there whole or not at all."""
         arrays: dict[str, Any] = {
             "leap": done.leap,
             "terms": astuple(done.terms),
             "transitions": done.transitions,
             "move": done.move,
-        }
-        if isinstance(done.class_prior, GammaPosterior):
-            arrays |= {name: getattr(done.class_prior, name) for name in _GAMMA}
+        } | done.class_prior.moving
         with written_whole(self._path(number)) as path:
             np.savez(path, **arrays)
 
@@ -125,19 +126,12 @@ class Checkpoint:
         return self.folder / f"round-{number:05d}.npz"
 
 
-# What changes of q(gamma) from round to round.
-_GAMMA: Final = ("shape", "location", "heading")
-
-
-def _as_round(arrays: dict[str, Any], start: KnownGamma | GammaPosterior) -> Round:
-    class_prior = start
-    if isinstance(start, GammaPosterior):
-        class_prior = replace(start, **{name: arrays[name] for name in _GAMMA})
-    return Round(
+def _as_iteration(arrays: dict[str, Any], start: Gamma) -> Iteration:
+    return Iteration(
         float(arrays["leap"]),
         Terms(*arrays["terms"].tolist()),
         arrays["transitions"],
-        class_prior,
+        start.moved_to(arrays),
         float(arrays["move"]),
     )
 
@@ -155,30 +149,31 @@ def _read_header(path: Path) -> dict[str, Any]:
 
 
 def digest_of(
-    problem: Problem, state: State, blocks: Blocks, *, warm: bool, **settings: object
+    problem: AscentProblem, state: State, blocks: Blocks, *, warm: bool, **settings: object
 ) -> str:
     """A digest of the rows, block by block, and of all that the answer depends on.
 
-    Where a ``warm`` run begins, its state and the rows of Y, is a part of that.
+    A ``warm`` run depends on the rows of Y where it begins, too. ``settings`` are the options and
+    the method.
     """
     digest = sha256()
     digest.update(blocks.query(partial(_rows_digest, warm=warm), _merged_digest))
     digest.update(_bytes(state.transitions.parameters))
     digest.update(_bytes(state.class_prior.mean))
-    prior = problem.class_prior
-    gamma = prior.prior.rate if isinstance(prior, GammaPosterior) else prior.mean
-    eta = prior.prior.eta if isinstance(prior, GammaPosterior) else None
+    gamma, eta, share = problem.class_prior.fixed
     for array in (problem.transition_prior.parameters, problem.transition_prior.known, gamma):
         digest.update(_bytes(array))
-    if isinstance(prior, GammaPosterior):
-        digest.update(_bytes(prior.share))
-    plain = {"method": problem.method, "order": problem.order, "eta": eta, **settings}
-    digest.update(json.dumps(plain, sort_keys=True).encode())
+    if share is not None:
+        digest.update(_bytes(share))
+    digest.update(json.dumps({"eta": eta, **settings}, sort_keys=True).encode())
     return digest.hexdigest()
 
 
 def _merged_digest(one: bytes, other: bytes) -> bytes:
-    """Of both, in the order in which statistics are merged: it tells what sums round to."""
+    """Digest of the digests of two blocks.
+
+    Blocks are merged in the order in which statistics are: that decides what their sums round to.
+    """
     return sha256(one + other).digest()
 
 

@@ -15,38 +15,13 @@ take no part.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.special import gammaln
 
 from decoupling._typing import FloatArray
+from decoupling.inference.ascent.terms import Terms
 from decoupling.inference.math import dirichlet
 from decoupling.inference.math.dirichlet import DirichletRows
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """The four parts of the bound; they add up over blocks of rows."""
-
-    likelihood: float = 0.0
-    prior: float = 0.0
-    entropy: float = 0.0
-    constant: float = 0.0
-
-    @property
-    def elbo(self) -> float:
-        """The bound itself."""
-        return self.likelihood + self.prior + self.entropy + self.constant
-
-    def __add__(self, other: Terms) -> Terms:
-        """Sum term by term."""
-        return Terms(
-            self.likelihood + other.likelihood,
-            self.prior + other.prior,
-            self.entropy + other.entropy,
-            self.constant + other.constant,
-        )
 
 
 def likelihood_rows(value: FloatArray, weight: FloatArray) -> FloatArray:
@@ -68,6 +43,33 @@ def class_rows(
     prior = logs @ class_prior - total
     entropy = log_normaliser - dirichlet.row_sum(concentration * logs) + total
     return prior, entropy
+
+
+def row_terms(
+    gamma: FloatArray,
+    value: FloatArray,
+    concentration: FloatArray,
+    weight: FloatArray,
+    logs: FloatArray | None = None,
+) -> FloatArray:
+    """Likelihood, prior and entropy of each row, (n, 3).
+
+    Parameters
+    ----------
+    gamma : array (C,)
+        Dirichlet prior of each row of Y.
+    value : array (n, S)
+        E[ln X].
+    concentration : array (n, C)
+        Pi.
+    weight : array (n, S)
+        Evidence times p(s|x).
+    logs : array (n, C), optional
+        E[ln Y], if it is at hand.
+    """
+    logs = dirichlet.mean_log(concentration) if logs is None else logs
+    prior, entropy = class_rows(concentration, logs, gamma)
+    return np.stack([likelihood_rows(value, weight), prior, entropy], axis=1)
 
 
 def class_constant(n_rows: float, class_prior: FloatArray) -> Terms:

@@ -31,27 +31,28 @@ from decoupling.inference.errors.response import (
 from decoupling.inference.math import dirichlet
 from decoupling.inference.rows.sample import RowSample
 
-# Classes of a row that respond to T, and labels of a class that they respond to.
+# Classes of a row that respond to T: more of them respond too little to be seen.
 _CLASSES: Final = 16
+# Labels of a class that they respond to.
 _LABELS: Final = 64
-# So many numbers of the largest intermediate array at a time.
+# Numbers of the largest intermediate array at a time: 16 MB.
 _ENTRIES: Final = 2**21
 
 
 @dataclass(frozen=True, eq=False)
 class ClassResponse:
-    """Averages over the rows of how they respond to one row of ln T.
+    """Slopes in one row of ln T, averages over the rows of Y.
 
     Attributes
     ----------
     direct : array (S',)
-        Of the counts of its shared labels to these, the classes of the rows being what they are.
+        Slopes of the counts of each shared label in its own ln T, with the rows as they are.
     labels : int array (L,)
-        Its leading labels, among the shared ones.
+        Leading labels of this row of T, among the shared ones.
     counts : array (L, L)
-        Of their counts, as the rows respond, to these.
+        Slopes of the counts of the leading labels in their ln T, as the rows respond.
     log, mean : arrays (C, L)
-        Of E[ln Y] and of E[Y] to these.
+        Slopes of E[ln Y] and of E[Y] in ln T of the leading labels.
     """
 
     direct: FloatArray

@@ -16,9 +16,9 @@ from scipy.special import roots_jacobi
 
 from decoupling._typing import FloatArray
 
-# So many numbers of the largest intermediate array at a time.
+# Numbers of the largest intermediate array at a time: 8 MB.
 _ENTRIES: Final = 2**20
-# The logarithm of an impossible label, where it has no weight.
+# Logarithms are cut to this: that of an impossible label must stay a number where it has no weight.
 _LOWEST: Final = -1e4
 
 

@@ -15,13 +15,17 @@ import numpy as np
 from decoupling._typing import FloatArray
 from decoupling.inference.errors.marginal import log_marginal, simplex_nodes
 from decoupling.inference.errors.pareto import tail_shape
+from decoupling.inference.errors.reported import LearnedTransitions
 from decoupling.inference.math.dirichlet import DirichletRows
+from decoupling.inference.math.draws import draw_dirichlet
+from decoupling.inference.rows.sample import RowSample
 
-# Draws of T, and nodes for each class but one: fewer of these would be wrong by more than 0.01 in
-# the logarithm at the usual evidence.
-DRAWS: Final = 500
+# Draws of T: fewer make k-hat jump, and its cost grows with them.
+_DRAWS: Final = 500
+# Nodes for each class but one: with fewer the logarithm of an integral would be wrong by more than
+# 0.01 at the usual evidence.
 _NODES: Final = 16
-# So many exponentials are some seconds of work.
+# Exponentials that are taken at most: some seconds of work.
 _MOST: Final = 2**28
 # Draws of T that are all but 0 or 1 in every entry are the corners alone, and say nothing.
 _CORNER: Final = 1e-12
@@ -39,8 +43,43 @@ def affordable(n_rows: int, n_classes: int) -> bool:
     [True, True, False]
     """
     # In logarithms, since the number itself may be too large for any.
-    size = np.log2(DRAWS * n_rows) + (n_classes - 1) * np.log2(_NODES)
+    size = np.log2(_DRAWS * n_rows) + (n_classes - 1) * np.log2(_NODES)
     return bool(size <= np.log2(_MOST))
+
+
+def transition_k_hat(
+    learned: LearnedTransitions,
+    inflation: FloatArray,
+    sample: RowSample,
+    n_rows: float,
+    gamma: FloatArray,
+) -> float | None:
+    """k-hat of what is reported of T, by draws that are always the same.
+
+    Parameters
+    ----------
+    learned : LearnedTransitions
+        q(T) and p(T).
+    inflation : array (C, S)
+        That of `Uncertainty`.
+    sample : RowSample
+        All rows that count.
+    n_rows : float
+        Number of rows that they stand for.
+    gamma : array (C,)
+        Prior of the class distribution of each row.
+    """
+    possible = learned.posterior.possible_labels
+    reported, prior = learned.wide(inflation).columns(possible), learned.prior
+    draws = draw_dirichlet(reported.parameters, _DRAWS, np.random.default_rng(0))
+    return transition_tail(
+        np.where(reported.known[:, None], reported.mean(), draws),
+        reported,
+        prior.replace(prior.parameters * learned.share).columns(possible),
+        sample.weight,
+        sample.share * n_rows * learned.share,
+        gamma,
+    )
 
 
 def transition_tail(

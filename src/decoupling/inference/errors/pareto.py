@@ -1,4 +1,4 @@
-r"""How heavy the tail of importance weights is: whether draws can stand for another distribution.
+r"""The tail of importance weights: whether draws can stand for another distribution.
 
 Weights :math:`p / q` of draws from q have a tail like a generalised Pareto distribution of some
 shape k. Below 1/2 their variance is finite. Above 0.7 no number of draws that anyone takes would
@@ -14,18 +14,22 @@ import numpy as np
 
 from decoupling._typing import FloatArray
 
-# A tail has at least so many draws.
+# Draws of a tail at least: a shape fitted to fewer says nothing.
 _FEWEST: Final = 5
-# The fit begins with so many trial values, and more with the root of the number of draws.
+# Trial values of the fit, to which the root of the number of draws is added: as published.
 _TRIALS: Final = 30
-# Where trial values lie, in units of the first quartile.
+# Trial values lie so many times the first quartile apart: as published.
 _QUARTILES: Final = 3.0
 # Weights that differ by less than this share of the largest differ by rounding.
 _FLAT: Final = 1e-8
 # A quartile that is this share of the largest draw cannot be divided by.
 _NOTHING: Final = 1e-290
-# The shape is drawn a little towards 1/2, by as much as so many draws would.
-_PRIOR_DRAWS, _PRIOR_SHAPE = 10.0, 0.5
+# A trial value nearer to 0 than this, over the largest draw, is the exponential distribution.
+_NEARLY_EXPONENTIAL: Final = 1e-9
+# The shape is drawn towards this one ...
+_PRIOR_SHAPE: Final = 0.5
+# ... as much as so many draws would draw it there: as published.
+_PRIOR_DRAWS: Final = 10.0
 
 
 def tail_shape(log_weights: FloatArray) -> float:
@@ -67,7 +71,8 @@ def fit_shape(excess: FloatArray) -> float:
     steps = np.arange(n_trials) + 0.5
     trials = 1.0 / excess[-1] + (1.0 - np.sqrt(n_trials / steps)) / (_QUARTILES * quartile)
     # The one at 0 is the exponential distribution, whose likelihood is the limit of its neighbours.
-    trials = np.where(np.abs(trials) * excess[-1] < 1e-9, 1e-9 / excess[-1], trials)
+    near = np.abs(trials) * excess[-1] < _NEARLY_EXPONENTIAL
+    trials = np.where(near, _NEARLY_EXPONENTIAL / excess[-1], trials)
     shapes = np.log1p(-trials[:, None] * excess).mean(axis=1)
     profile = n * (np.log(-trials / shapes) - shapes - 1.0)
     likelihood = np.exp(profile - profile.max())

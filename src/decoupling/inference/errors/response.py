@@ -26,9 +26,10 @@ from decoupling._typing import FloatArray
 from decoupling.inference.math import dirichlet
 from decoupling.inference.rows.sample import RowSample
 
-# So many numbers of the largest intermediate array at a time.
+# Numbers of the largest intermediate array at a time: 16 MB.
 _ENTRIES: Final = 2**21
-# Rows at a saddle may seem to respond without bound.
+# Shares of information that are missing are cut to this: rows at a saddle may seem to respond
+# without bound. It lets a variance grow 10,000 times at most.
 STIFFEST: Final = 0.9999
 # Share of a variance that is added to it where rounding may have left nothing.
 ALMOST_NOTHING: Final = 1e-10
@@ -36,18 +37,18 @@ ALMOST_NOTHING: Final = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class Response:
-    """Averages over the rows of how they respond.
+    """Slopes of what is inferred of the rows, averages over the rows.
 
     Attributes
     ----------
     log_by_gamma : array (C, C)
-        Of E[ln Y] to gamma.
+        Slopes of E[ln Y] in gamma.
     log_by_transitions : array (C, C S)
-        Of E[ln Y] to ln T.
+        Slopes of E[ln Y] in ln T.
     counts_by_transitions : array (C S, C S)
-        Of the counts of (class, label) to ln T.
+        Slopes of the counts of (class, label) in ln T.
     mean_by_gamma, mean_by_transitions : arrays (C, C) and (C, C S)
-        Of E[Y] to both.
+        Slopes of E[Y] in gamma and in ln T.
     """
 
     log_by_gamma: FloatArray
@@ -80,7 +81,7 @@ def relative_weights(
     concentration: FloatArray, weight: FloatArray, emits: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """exp(E[ln Y]), (n, C), up to a factor for each row, and weights over mixtures, (n, S)."""
-    logs = dirichlet.expected_log(concentration)
+    logs = dirichlet.mean_log(concentration)
     # Relative to the largest of the row, so that nothing that counts is rounded to nothing.
     relative = np.exp(logs - logs.max(axis=1, keepdims=True))
     mixture = relative @ emits

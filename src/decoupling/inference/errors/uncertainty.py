@@ -8,25 +8,24 @@ from typing import Final
 import numpy as np
 
 from decoupling._typing import BoolArray, FloatArray, IntArray
-from decoupling.inference.ascent.class_prior import GammaPosterior, KnownGamma
 from decoupling.inference.errors.leading_classes import LeadingClasses
+from decoupling.inference.errors.reported import TOGETHER, Reported
 from decoupling.inference.errors.response import ALMOST_NOTHING, STIFFEST, respond, widened
 from decoupling.inference.math import dirichlet
 from decoupling.inference.math.dirichlet import DirichletRows
 from decoupling.inference.math.structure import LabelOwners
 from decoupling.inference.rows.sample import RowSample
 
-# With more entries of T than this, or of how each class of a row responds to each of them, only
-# the leading classes of a row respond.
-TOGETHER: Final = 600
+# Only the leading classes of a row respond where there are more numbers than this that say how each
+# of its classes responds to each entry of T. Twice as many take about twice the time and memory.
 _RESPONSES: Final = 2**15
-# Variance of the logarithm of an entry that cannot vary.
+# Variance of the logarithm of an entry that cannot vary: next to nothing, and still invertible.
 _FIXED: Final = 1e-20
 
 
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
-    """What is not known of the labelling and of the classes.
+    """Variances of T, of gamma and of the class balance.
 
     Attributes
     ----------
@@ -43,52 +42,10 @@ class Uncertainty:
     balance: FloatArray
 
     def over(self, labels: BoolArray) -> Uncertainty:
-        """The same with columns for the labels that are never seen, too; ``labels`` (S,) are."""
+        """Add columns for the labels that are never seen; ``labels`` (S,) says which are seen."""
         inflation = np.ones((len(self.inflation), len(labels)))
         inflation[:, labels] = self.inflation
         return replace(self, inflation=inflation)
-
-
-@dataclass(frozen=True, eq=False)
-class Reported:
-    """What error bars start from.
-
-    Attributes
-    ----------
-    transitions : DirichletRows
-        q(T) as it is reported, given the classes of the rows.
-    prior_total : array (C,)
-        What its prior alone is worth: T is never less sure than that.
-    class_prior : KnownGamma or GammaPosterior
-        Gamma, or q(gamma).
-    n_rows : float
-        Number of rows.
-    row_share : float
-        What the counts of a row are worth in learning T; 0 if it was not learned.
-    """
-
-    transitions: DirichletRows
-    prior_total: FloatArray
-    class_prior: KnownGamma | GammaPosterior
-    n_rows: float
-    row_share: float
-
-    @property
-    def prior(self) -> DirichletRows:
-        """T as sure as its prior alone makes it."""
-        return self.transitions.replace(self.transitions.mean() * self.prior_total[:, None])
-
-    @property
-    def free(self) -> BoolArray:
-        """Entries of T that can vary, (C, S)."""
-        possible = (self.transitions.parameters > 0) & ~self.transitions.known[:, None]
-        return np.asarray(possible & (np.count_nonzero(possible, axis=1, keepdims=True) > 1))
-
-    def gamma_covariance(self, log_by_gamma: FloatArray) -> FloatArray:
-        """Covariance of gamma given T, (C, C), for this response of E[ln Y] to it."""
-        if isinstance(self.class_prior, KnownGamma):
-            return np.zeros_like(log_by_gamma)
-        return self.class_prior.covariance(log_by_gamma, self.n_rows)
 
 
 def uncertainty(sample: RowSample, log_transitions: FloatArray, reported: Reported) -> Uncertainty:
@@ -175,7 +132,7 @@ def by_leading_classes(
             continue
         by_transitions, slope = n_rows * response.log, response.mean  # (C, L)
         follows = np.zeros_like(slope)
-        if isinstance(reported.class_prior, GammaPosterior):
+        if reported.class_prior.learned:
             # Gamma follows T, and through the rows it takes information from it.
             follows = given @ by_transitions
             slope = slope + mean_by_gamma @ follows

@@ -23,8 +23,16 @@ from decoupling._typing import FloatArray
 _CLEAR: Final = 36.0
 # The density is cut off where it has fallen by e^-50 from its peak.
 _NEGLIGIBLE: Final = 50.0
+# Spacing of the grid in logit(T) at most; twice as much loses half of the digits.
 _STEP: Final = 0.36
-# Entries (pi, t, node) that are evaluated at once.
+# Spacing of the grid in standard deviations of logit(T), where these are short.
+_STEP_IN_DEVIATIONS: Final = 0.5
+# Below this a geometric series is flat, and the formula for its sum would divide rounding by
+# rounding.
+_FLAT: Final = 1e-8
+# Halvings of the interval in which the edge of the density lies: 1e-12 of it is left.
+_BISECTIONS: Final = 40
+# Entries (pi, t, node) that are evaluated at once: 8 MB.
 _CHUNK: Final = 2**20
 
 
@@ -53,7 +61,7 @@ class BetaCell:
     @classmethod
     def of(cls, own: float, rest: float) -> BetaCell:
         """Grid for Beta(``own``, ``rest``)."""
-        step = min(_STEP, 0.5 * np.sqrt(1.0 / own + 1.0 / rest))
+        step = min(_STEP, _STEP_IN_DEVIATIONS * np.sqrt(1.0 / own + 1.0 / rest))
         right = min(_edge(own, rest, 1.0), _CLEAR + np.log1p(own))
         return cls(own, rest, float(step), float(right), float(_edge(own, rest, -1.0)))
 
@@ -180,7 +188,7 @@ def _tilted(exponent: FloatArray, statistics: FloatArray, plain: FloatArray) -> 
 def _geometric(rate: float, step: float, count: int) -> tuple[float, float]:
     """ln sum_{k<count} e^{rate step k}, and the mean of step k under these weights."""
     x = rate * step
-    if abs(x) * count < 1e-8:
+    if abs(x) * count < _FLAT:
         return float(np.log(count)), step * (count - 1) / 2
     y = abs(x)
     log_sum = float(np.log(-np.expm1(-count * y)) - np.log(-np.expm1(-y)))
@@ -207,7 +215,7 @@ def _edge(own: float, rest: float, side: float) -> float:
     inner, outer = 0.0, 1.0
     while log_density(peak + side * outer) > target:
         inner, outer = outer, 2.0 * outer
-    for _ in range(40):
+    for _ in range(_BISECTIONS):
         middle = (inner + outer) / 2
         if log_density(peak + side * middle) > target:
             inner = middle

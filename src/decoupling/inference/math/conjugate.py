@@ -13,22 +13,40 @@ from scipy.special import log_softmax, logsumexp, psi
 from decoupling._typing import FloatArray
 from decoupling.inference.math import dirichlet
 
-# The normaliser is an integral over a grid for so many classes.
+# The normaliser is an integral over a grid for at most so many classes: each of them multiplies the
+# points of the grid by some dozens.
 _MOST_AXES: Final = 3
-# Points of the grid are so far apart, as a share of the integrand's width at its highest.
+# Spacing of the grid, in widths of the integrand at its highest. The trapezoid rule has then
+# converged to rounding.
 _SPACING: Final = 0.55
-# The integrand is followed until it has fallen by exp(-34), first with so many points an axis.
+# The integrand is followed until it has fallen by exp(-34): what is left is rounding.
 _FALL: Final = 34.0
+# The box of the grid begins this many widths to either side of the highest point.
+_FIRST_REACH: Final = 6.0
+# Points of an axis while the box of the grid is looked for.
 _COARSE: Final = 25
+# The box grows at most so often ...
 _WIDENINGS: Final = 60
-# Along a ray: ends of ln mass at first, and points.
+# ... each time by this share of itself, on the sides where the integrand has not fallen.
+_WIDENING: Final = 0.2
+# Ends of ln mass along a ray at first.
 _WIDEST: Final = 200.0
+# Points along a ray.
 _ON_RAY: Final = 4001
+# A ray is looked at so often, each time only where the integrand has not fallen.
+_ZOOMS: Final = 3
+# Logarithms of gamma are cut to this: its exponential is then a number.
+_LARGEST_LOG: Final = 700.0
 # Closer to having no finite integral than this, rounding decides.
 _EDGE: Final = 1e-9
-# A grid with more points than this is too much work for a constant.
-_MOST_POINTS: Final = 3_000_000
+# Steps to the highest point at most.
 _NEWTON_STEPS: Final = 200
+# A step changes a logarithm of gamma at most by this much.
+_LONGEST_STEP: Final = 2.0
+# A step is not made shorter than this share of itself: the highest point is reached.
+_SHORTEST_SHARE: Final = 1e-6
+# Steps in the logarithms that are shorter than this end the search: they are rounding.
+_STILL: Final = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,10 +109,8 @@ class DirP:
     def log_normaliser(self, shares: tuple[float, ...] | None = None) -> float:
         """ln Z: by quadrature for up to 3 classes, beyond that by Laplace's method.
 
-        So it is for long ridges, near where the integral is no longer finite. The latter is off by
-        some tenths at eta = 1, and by less the larger eta is.
-
-        With ``shares`` gamma is known up to its mass, and the integral is over the mass.
+        Laplace's method is off by some tenths at eta = 1, and by less the larger eta is. With
+        ``shares`` gamma is known up to its mass, and the integral is over the mass.
         """
         return _log_normaliser(tuple(self.rate.tolist()), self.eta, shares)
 
@@ -121,9 +137,9 @@ class DirP:
         return float(logsumexp(logs) + np.log((upper - lower) / (points - 1)).sum())
 
     def _integrate_mass(self, shares: FloatArray) -> float:
-        """The same along a ray: the integral over ln mass, first coarse, then where it counts."""
+        """ln Z along a ray: an integral over ln mass, first coarse, then where it counts."""
         lower, upper = -_WIDEST, _WIDEST
-        for _ in range(3):
+        for _ in range(_ZOOMS):
             log_mass = np.linspace(lower, upper, _ON_RAY)
             logs = self.log_density(np.exp(log_mass)[:, None] * shares) + log_mass
             inside = np.flatnonzero(logs > logs.max() - _FALL)
@@ -133,7 +149,7 @@ class DirP:
 
     def _box(self, centre: FloatArray, width: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Ends of a box on whose faces the integrand is negligible."""
-        lower, upper = centre - 6.0 * width, centre + 6.0 * width
+        lower, upper = centre - _FIRST_REACH * width, centre + _FIRST_REACH * width
         for _ in range(_WIDENINGS):
             axes = [np.linspace(*ends, _COARSE) for ends in zip(lower, upper, strict=True)]
             logs = self._on_grid(axes)
@@ -142,7 +158,7 @@ class DirP:
             high = [logs.take(-1, axis=k).max() > floor for k in range(logs.ndim)]
             if not any(low + high):
                 break
-            reach = 0.2 * (upper - lower)
+            reach = _WIDENING * (upper - lower)
             lower, upper = np.where(low, lower - reach, lower), np.where(high, upper + reach, upper)
         return lower, upper
 
@@ -154,7 +170,7 @@ class DirP:
 
     def _log_integrand(self, log_gamma: FloatArray) -> FloatArray:
         """Logarithm of the density of ln gamma, without the normaliser."""
-        gamma = np.exp(np.clip(log_gamma, -700.0, 700.0))
+        gamma = np.exp(np.clip(log_gamma, -_LARGEST_LOG, _LARGEST_LOG))
         return np.asarray(self.log_density(gamma) + log_gamma.sum(axis=-1))
 
     def _log_curvature(self, gamma: FloatArray) -> FloatArray:
@@ -179,12 +195,12 @@ class DirP:
                 diagonal, self.eta * float(dirichlet.trigamma(gamma.sum())), slope
             )
             # In logarithms, so that gamma stays positive; far steps are cut.
-            step = np.clip(step / gamma, -2.0, 2.0)
+            step = np.clip(step / gamma, -_LONGEST_STEP, _LONGEST_STEP)
             here, length = objective(gamma), 1.0
-            while length > 1e-6 and objective(gamma * np.exp(length * step)) < here:
+            while length > _SHORTEST_SHARE and objective(gamma * np.exp(length * step)) < here:
                 length *= 0.5
             gamma = gamma * np.exp(length * step)
-            if np.abs(step).max() < 1e-12 or length <= 1e-6:
+            if np.abs(step).max() < _STILL or length <= _SHORTEST_SHARE:
                 break
         return gamma
 

@@ -15,18 +15,19 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy.special import gammaln, polygamma, psi
+from scipy.special import gammaln, psi
 
 from decoupling._typing import BoolArray, FloatArray
-from decoupling.transitions.prior import TransitionPrior
 
-# Bernoulli numbers B_2, B_4, ..., B_16 of the asymptotic series of the trigamma function.
+# Bernoulli numbers B_2, B_4, ..., B_16 of the asymptotic series of the trigamma function: from 8 on
+# it is then exact to rounding.
 _BERNOULLI: Final = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 # Up from here the series alone will do; smaller arguments are shifted so far.
 _SHIFT: Final = 8.0
 # The arguments x, x+1, ..., x+7 pair up as (x+j)(x+7-j) = x(x+7) + j(7-j).
 _PAIR_OFFSETS: Final = (0.0, 6.0, 10.0, 12.0)
-# Temporaries stay in cache, yet are large enough for threads not to queue for the lock.
+# Arguments of the trigamma function at a time: temporaries stay in cache, yet are large enough for
+# threads not to queue for the lock.
 _TRIGAMMA_BLOCK: Final = 2**17
 # Above it, 1/trigamma(a) - a is taken from its own series: the difference would lose digits.
 _LARGE: Final = 1000.0
@@ -109,12 +110,12 @@ def _blank(values: FloatArray, zero: BoolArray | None) -> FloatArray:
 def log_normaliser(a: FloatArray) -> FloatArray:
     r"""Log-normaliser :math:`\ln B(a) = \sum_j \ln\Gamma(a_j) - \ln\Gamma(a_0)`, shape (...).
 
-    Its gradient is `expected_log`.
+    Its gradient is `mean_log`.
     """
     return np.asarray(row_sum(_of_positive(gammaln, a, 0.0)) - gammaln(row_sum(a)))
 
 
-def expected_log(a: FloatArray) -> FloatArray:
+def mean_log(a: FloatArray) -> FloatArray:
     r"""Expected logarithm :math:`E \ln X_j = \psi(a_j) - \psi(a_0)`, shape (..., K).
 
     Minus infinity at a structural zero: the component is 0 with certainty.
@@ -130,21 +131,9 @@ def fisher_matrix(a: FloatArray) -> FloatArray:
     return np.asarray(own - trigamma(row_sum(a))[..., None, None])
 
 
-def expected_log_gradient(a: FloatArray, weight: FloatArray) -> FloatArray:
-    """Gradient of ``sum(weight * expected_log(a))``: the Fisher matrix times ``weight``."""
-    return fisher_product(a, weight)
-
-
 def mean(a: FloatArray) -> FloatArray:
     """Mean ``a_j / a_0``, shape (..., K)."""
     return np.asarray(a / row_sum(a)[..., None])
-
-
-def mean_gradient(a: FloatArray, weight: FloatArray) -> FloatArray:
-    r"""Gradient of ``sum(weight * mean(a))``: :math:`w_j / a_0 - \sum_k w_k a_k / a_0^2`."""
-    total = row_sum(a)[..., None]
-    centre = (weight * a).sum(axis=-1, keepdims=True) / total
-    return np.where(a == 0.0, 0.0, (weight - centre) / total)
 
 
 def entropy(a: FloatArray) -> FloatArray:
@@ -155,16 +144,8 @@ def entropy(a: FloatArray) -> FloatArray:
     The sum runs over the components that are not structural zeros. A single component is a
     constant: its entropy is 0.
     """
-    logs = np.where(a == 0.0, 0.0, expected_log(a))
+    logs = np.where(a == 0.0, 0.0, mean_log(a))
     return np.asarray(log_normaliser(a) - ((a - 1.0) * logs).sum(axis=-1))
-
-
-def entropy_gradient(a: FloatArray) -> FloatArray:
-    r"""Gradient of `entropy`: :math:`(a_0 - K) \psi_1(a_0) - (a_j - 1) \psi_1(a_j)`."""
-    safe, zero = _positive(a)
-    total = row_sum(a)[..., None]
-    size = np.count_nonzero(a, axis=-1, keepdims=True)
-    return _blank((total - size) * trigamma(total) - (safe - 1.0) * trigamma(safe), zero)
 
 
 def moments(a: FloatArray, order: int) -> FloatArray:
@@ -221,19 +202,6 @@ def fisher_solve(a: FloatArray, vector: FloatArray) -> FloatArray:
     return np.asarray(weighted + _blank(inverse, zero) * shared)
 
 
-def fisher_solve_gradient(a: FloatArray, vector: FloatArray, weight: FloatArray) -> FloatArray:
-    r"""Gradient of ``sum(weight * fisher_solve(a, vector))`` in ``a``.
-
-    With x and y the solutions for ``vector`` and ``weight``, it is
-    :math:`\psi_2(a_0) \sum x \sum y - \psi_2(a_j) x_j y_j`.
-    """
-    safe, zero = _positive(a)
-    solution, adjoint = fisher_solve(a, vector), fisher_solve(a, weight)
-    shared = solution.sum(axis=-1, keepdims=True) * adjoint.sum(axis=-1, keepdims=True)
-    total = polygamma(2, row_sum(a)[..., None])
-    return _blank(total * shared - polygamma(2, safe) * solution * adjoint, zero)
-
-
 def _reciprocal_excess(a: FloatArray, inverse: FloatArray) -> FloatArray:
     r"""``1 / trigamma(a) - a`` given ``inverse = 1 / trigamma(a)``; tends to -1/2."""
     if not (a > _LARGE).any():
@@ -260,18 +228,17 @@ class DirichletRows:
     known: BoolArray
 
     @classmethod
-    def from_prior(
-        cls, prior: TransitionPrior, weight: float = 1.0, known_above: float = np.inf
+    def of_means(
+        cls, mean: FloatArray, strength: FloatArray, known_above: float = np.inf
     ) -> DirichletRows:
-        """Rows of a `TransitionPrior`, its concentrations multiplied by ``weight``.
+        """Rows with these means, (C, S), and sums of concentrations, (C,).
 
-        A row with a single possible label is a constant whatever its strength, and so is one with
-        concentrations that add up to ``known_above`` or more.
+        A row with a single possible label is a constant whatever its strength, and so is one whose
+        strength is ``known_above`` or more.
         """
-        known = prior.strength * weight >= known_above
-        known |= np.count_nonzero(prior.mean, axis=1) == 1
-        scale = np.where(known, 1.0, prior.strength * weight)
-        return cls(prior.mean * scale[:, None], known)
+        known = strength >= known_above
+        known |= np.count_nonzero(mean, axis=1) == 1
+        return cls(mean * np.where(known, 1.0, strength)[:, None], known)
 
     @classmethod
     def free(cls, concentration: FloatArray) -> DirichletRows:
@@ -281,7 +248,7 @@ class DirichletRows:
         return cls(parameters, known)
 
     def replace(self, parameters: FloatArray) -> DirichletRows:
-        """The same known rows with other concentrations in the free ones."""
+        """Copy these rows, with other concentrations in those that are free."""
         return DirichletRows(np.where(self.known[:, None], self.parameters, parameters), self.known)
 
     def columns(self, keep: BoolArray) -> DirichletRows:
@@ -304,7 +271,7 @@ class DirichletRows:
 
     def expected_log(self) -> FloatArray:
         """E[ln T], (C, S); minus infinity where T is 0."""
-        free = expected_log(self.parameters)
+        free = mean_log(self.parameters)
         if not self.known.any():
             return free
         with np.errstate(divide="ignore"):

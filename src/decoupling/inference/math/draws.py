@@ -12,7 +12,7 @@ from decoupling._typing import FloatArray, IntArray
 def as_generator(
     random_state: int | Generator | RandomState | None,
 ) -> Generator | RandomState:
-    """Where draws come from: a seed, a RandomState, a Generator, or None."""
+    """Return the source of draws for a seed, a RandomState, a Generator or None."""
     if isinstance(random_state, Generator):
         return random_state
     state: RandomState = check_random_state(random_state)

@@ -34,10 +34,15 @@ from scipy.special import psi
 
 from decoupling._typing import FloatArray
 from decoupling.inference.math import dirichlet
-from decoupling.inference.math.agreement import AgreementSeries, exp_series, exp_series_gradient
+from decoupling.inference.math.agreement_series import (
+    AgreementSeries,
+    exp_series,
+    exp_series_gradient,
+)
 from decoupling.inference.math.dirichlet import DirichletRows, trigamma
-from decoupling.inference.math.exact_tables import Nodes, Tables
-from decoupling.inference.math.method import Method, Slopes
+from decoupling.inference.math.exact_nodes import Nodes
+from decoupling.inference.math.exact_tables import Tables
+from decoupling.inference.math.method import Method, Range, Slopes, concentration_range
 
 # Of a logarithm of a concentration, where steps end at the edge of a range.
 _ROUNDING: Final = 1e-9
@@ -60,7 +65,7 @@ class Exact(Method):
         self._lone = np.nonzero(lone)[0]
         self._source = possible[:, lone].argmax(axis=0)  # the class that emits each lone label
         self._series = AgreementSeries.of(transitions, 2)
-        self._prepared: tuple[FloatArray, FloatArray] | None = None
+        self._prepared: Range | None = None
         self._made: dict[bytes, Tables] = {}
         self._lock = Lock()
 
@@ -71,6 +76,11 @@ class Exact(Method):
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state | {"_lock": Lock()})
 
+    @property
+    def keeps_tables(self) -> bool:
+        """They are made for a range of concentrations."""
+        return True
+
     def prepare(self, low: FloatArray, high: FloatArray) -> None:
         """Serve concentrations of this range, and those near it, from one set of tables.
 
@@ -80,7 +90,7 @@ class Exact(Method):
         self._prepared = low / 2.0, high * 2.0
 
     @property
-    def bounds(self) -> tuple[FloatArray, FloatArray] | None:
+    def bounds(self) -> Range | None:
         """Range of concentrations that was prepared for, of the classes and of their sum."""
         return self._prepared
 
@@ -110,7 +120,7 @@ class Exact(Method):
         return Slopes(class_gradient, transition_gradient)
 
     def _lone_value(self, class_concentration: FloatArray) -> FloatArray:
-        logs = dirichlet.expected_log(class_concentration)[:, self._source]
+        logs = dirichlet.mean_log(class_concentration)[:, self._source]
         return np.asarray(logs + self.transitions.expected_log()[self._source, self._lone])
 
     def _lone_counts(self, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -201,16 +211,7 @@ class Exact(Method):
         return class_gradient, transition_gradient
 
 
-def concentration_range(class_concentration: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Least and largest concentration of each class and of their sum, each (C + 1,)."""
-    total = class_concentration.sum(axis=1)
-    return (
-        np.append(class_concentration.min(axis=0), total.min()),
-        np.append(class_concentration.max(axis=0), total.max()),
-    )
-
-
-def _powers_of_two(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _powers_of_two(low: FloatArray, high: FloatArray) -> Range:
     """A range no narrower than this one, but for rounding, which small changes leave as it is.
 
     Steps end at the edge of the range before, a power of two: rounding must not take it for the

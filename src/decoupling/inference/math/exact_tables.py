@@ -1,4 +1,4 @@
-"""Tables for the exact expected logarithm: quadrature nodes, and M as a function of pi.
+"""Tables for the exact expected logarithm: M as a function of pi.
 
 `exact_log` states the integral. M is tabulated in two ways: where Theta_cs is
 well above pi, -ln M / pi is a low polynomial in pi (`LogTable`); elsewhere M, a mixture of
@@ -8,148 +8,57 @@ exponentials exp(-pi w), is interpolated from its values at a few dozen pi (`Rou
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from scipy.linalg import qr
 
 from decoupling._typing import FloatArray, IntArray
 from decoupling.inference.math.beta_laplace import BetaCell
 from decoupling.inference.math.dirichlet import DirichletRows
+from decoupling.inference.math.exact_nodes import (
+    ExponentialBasis,
+    Nodes,
+    to_chebyshev,
+)
 
 # Error of the trapezoid rule. In the stretched tail, exp(-a u) with u = e^v, it is
 # 2 |Gamma(1 + i w)| / a at the frequency w = 2 pi / step.
 _PRECISION: Final = 1e-9
 # t * Z at the first node; the series left of it is cut after its square.
 _FIRST_NODE: Final = 2e-3
-# Error allowed in ln M, the numbers of Chebyshev points tried in turn, and how far Theta_cs must be
-# above pi for ln M to be a low polynomial: then the tilted Beta stays near its own bulk.
+# The bend of the nodes lies at least this far right of the first one, in ln t.
+_LEFT_TO_BEND: Final = 11.0
+# And at least this far right of where the last class starts to fall, in ln t.
+_PAST_START: Final = 4.5
+# Nodes go on right of the bend until the slowest tail has fallen by e^-40 ...
+_RIGHT_TAIL: Final = 40.0
+# ... and by e^-2 more for each class, whose constants multiply it.
+_RIGHT_TAIL_PER_CLASS: Final = 2.0
+# They go on at least so far right of the bend.
+_LEAST_RIGHT: Final = 6.0
+# Absolute error allowed in ln M where it counts, a part of the 1e-8 of the method.
 _LOG_ERROR: Final = 1e-10
+# Numbers of Chebyshev points that are tried in turn.
 _LOG_DEGREES: Final = (3, 4, 5, 6, 8, 10, 13, 18, 24)
+# How many times Theta_cs must be above the largest pi for ln M to be a low polynomial in pi: the
+# tilted Beta distribution then stays near its own bulk.
 _SMOOTH: Final = 3.0
-# Error of the interpolation of M in pi, added up over the nodes.
+# ln M below minus this is as good as minus infinity: such cells need not be interpolated well.
+_VANISHED: Final = 40.0
+# Error of the interpolation of M in pi, added up over the nodes: a part of the 1e-8 of the method.
 _INTERPOLATION: Final = 3e-10
+# Power of ten that the error of one value of M is not asked to be below: it is rounding.
+_LEAST_TOLERANCE: Final = -15
 # M is accurate absolutely, not relatively: what is below this is as good as 0, and is kept above 0
 # so that one factor can be divided out of the product again.
 _TINY: Final = 1e-30
-# Rows are evaluated in chunks with about this many (row, label, node) entries.
+# Entries (row, label, node) of a chunk of rows: 1 MB of each temporary array, which fits the cache.
 _CHUNK: Final = 2**17
-
-# Beyond it a Beta density is lost in the rounding of its own logarithm.
+# Largest concentration. Beyond it a Beta density is lost in the rounding of its own logarithm.
 _LARGEST: Final = 1e13
 
 Cells: TypeAlias = dict[int, BetaCell]
-
-
-@dataclass(frozen=True, eq=False)
-class Nodes:
-    """Trapezoid nodes of the outer integral.
-
-    Attributes
-    ----------
-    log_t, weight : arrays (Q,)
-        Positions u = ln t and quadrature weights.
-    scale : float
-        The integrand is exp(-scale t) less the product; the integral then gives E[ln Z] - ln scale.
-    reference : float
-        ln scale plus the sum of the weighted exp(-scale t).
-    first, second : float
-        Sums of the weighted t and t² over all the nodes left of the first one kept.
-    """
-
-    log_t: FloatArray
-    weight: FloatArray
-    scale: float
-    reference: float
-    first: float
-    second: float
-
-    @classmethod
-    def between(cls, left: float, bend: float, right: float, *, scale: float, step: float) -> Nodes:
-        """Nodes u(v) = v + exp(v - bend) from ``left`` to ``right``; left of it is summed up."""
-        stop = bend + np.log1p(max(right - bend, 1.0))
-        steps = np.arange(-round(38 / step), int((stop - left) / step) + 2)
-        v = left + step * steps
-        stretch = np.exp(v - bend)
-        log_t, weight = v + stretch, step * (1.0 + stretch)
-        tail, kept = steps < 0, steps >= 0
-        t = np.exp(log_t[tail])
-        reference = weight[kept] @ np.exp(-np.exp(np.minimum(log_t[kept] + np.log(scale), 700.0)))
-        return cls(
-            log_t[kept],
-            weight[kept],
-            scale,
-            float(np.log(scale) + reference),
-            float(weight[tail] @ t),
-            float(weight[tail] @ t**2),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class ExponentialBasis:
-    """Interpolation of mixtures of exp(-pi w), w >= 0, over a range of pi.
-
-    f(pi) = sum_d phi_d(pi) f(points_d), with phi_d a polynomial in ln pi.
-
-    Attributes
-    ----------
-    log_range : (float, float)
-        Range of ln pi.
-    points : array (D,)
-        Where f must be known.
-    polynomials : array (P, D)
-        Chebyshev coefficients of each phi_d.
-    """
-
-    log_range: tuple[float, float]
-    points: FloatArray
-    polynomials: FloatArray
-
-    @classmethod
-    @lru_cache(maxsize=256)
-    def over(cls, low: float, high: float, tolerance: float) -> ExponentialBasis:
-        """Basis for pi from ``low`` to ``high`` with this absolute error.
-
-        The singular vectors of exp(-pi w) span what is needed, and a pivoted QR factorisation
-        picks as many points from which they are known.
-        """
-        log_low, log_high = float(np.log(low)), float(np.log(high))
-        # In ln pi, exp(-pi w) is analytic in a strip of half-width pi / 2, which gives the rate.
-        ratio = np.pi / (log_high - log_low)
-        size = int(np.ceil(-np.log(tolerance * 1e-2) / np.arcsinh(ratio))) + 4
-        x = chebyshev.chebpts1(size)
-        points = np.exp((log_low + log_high) / 2 + (log_high - log_low) / 2 * x)
-        # Below exp(-14) / pi the function is a straight line, above exp(4) / pi it is 0.
-        exponents = np.exp(np.linspace(-log_high - 14.0, -log_low + 4.0, 8 * size))
-        kernel = np.exp(-points[:, None] * exponents)
-        left, singular, _ = np.linalg.svd(
-            np.hstack([np.ones((size, 1)), kernel]), full_matrices=False
-        )
-        rank = max(2, int(np.count_nonzero(singular > tolerance)))
-        left = left[:, :rank]
-        pivots = qr(left.T, mode="r", pivoting=True)[1][:rank]
-        cardinal = np.linalg.solve(
-            left[pivots].T, left.T
-        ).T  # (P, D) values at the Chebyshev points
-        return cls((log_low, log_high), points[pivots], _to_chebyshev(x) @ cardinal)
-
-    def functions(self, concentration: FloatArray) -> FloatArray:
-        """phi_d(pi), (n, D)."""
-        return np.asarray(self._vandermonde(concentration) @ self.polynomials)
-
-    def derivatives(self, concentration: FloatArray) -> FloatArray:
-        """phi_d'(pi), (n, D)."""
-        slope = np.zeros_like(self.polynomials)
-        slope[:-1] = chebyshev.chebder(self.polynomials, axis=0)
-        slope *= 2.0 / (self.log_range[1] - self.log_range[0])
-        return np.asarray(self._vandermonde(concentration) @ slope / concentration[:, None])
-
-    def _vandermonde(self, concentration: FloatArray) -> FloatArray:
-        low, high = self.log_range
-        unit = (2.0 * np.log(concentration) - low - high) / (high - low)
-        return np.asarray(chebyshev.chebvander(unit, len(self.polynomials) - 1), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,9 +98,9 @@ class LogTable:
             for s, cell in cells.items():
                 values[:, :, s] = cell.log_transform(log_t, pi)
             values /= -pi[:, None, None]
-            out = np.einsum("ed,kdsq->kesq", _to_chebyshev(x), values)
+            out = np.einsum("ed,kdsq->kesq", to_chebyshev(x), values)
             # An error counts only where the product over classes is not negligible.
-            largest = np.where(pi[:, None, None] * values[0] < 40.0, pi[:, None, None], 0.0)
+            largest = np.where(pi[:, None, None] * values[0] < _VANISHED, pi[:, None, None], 0.0)
             if (np.abs(out[0, -2:]).max(axis=0) * largest.max(axis=0)).max() < _LOG_ERROR:
                 break
         return cls(low, high, *out)
@@ -261,13 +170,6 @@ def _row_gradient(
     return np.asarray(own - rest), float(rest.sum())
 
 
-def _to_chebyshev(points: FloatArray) -> FloatArray:
-    """Matrix from values at the Chebyshev points to Chebyshev coefficients."""
-    matrix = chebyshev.chebvander(points, len(points) - 1).T * (2.0 / len(points))
-    matrix[0] /= 2.0
-    return np.asarray(matrix)
-
-
 @dataclass(frozen=True, eq=False)
 class Tables:
     """Nodes and tables for one distribution of T and one range of concentrations.
@@ -303,7 +205,9 @@ class Tables:
             )
         nodes = _place_nodes(transitions, labels, low[:-1], float(high[-1]))
         # A power of 10, and ranges in powers of 2: bases are used again from step to step.
-        tolerance = 10.0 ** max(-15, np.floor(np.log10(_INTERPOLATION / nodes.weight.sum())))
+        tolerance = 10.0 ** max(
+            _LEAST_TOLERANCE, np.floor(np.log10(_INTERPOLATION / nodes.weight.sum()))
+        )
         logs, rough = [], []
         for c, total in enumerate(transitions.total):
             row, bounds = transitions.parameters[c, labels], (float(low[c]), float(high[c]))
@@ -401,11 +305,11 @@ def _place_nodes(
     reach = np.where(known, parameters, free)
     starts = -np.log(np.where(possible, reach, 1.0)) - np.log(np.maximum(1.0, low))[:, None]
     left = float(np.log(_FIRST_NODE) - np.log(total + 2.0))
-    bend = max(left + 11.0, float(starts[possible].max()) + 4.5)
+    bend = max(left + _LEFT_TO_BEND, float(starts[possible].max()) + _PAST_START)
     # ... and the smaller of both concentrations how fast it falls in the end.
     rate = np.where(known, low[:, None], np.minimum(low[:, None], parameters))
     slowest = float(np.where(possible, rate, 0.0).sum(axis=0).min())
-    right = bend + max(6.0, (40.0 + 2.0 * len(low)) / slowest)
+    right = bend + max(_LEAST_RIGHT, (_RIGHT_TAIL + _RIGHT_TAIL_PER_CLASS * len(low)) / slowest)
     # |Gamma(1 + i w)| = sqrt(pi w / sinh(pi w)), about 10 exp(-pi w / 2) here. Where two equal
     # rates meet the tail is u exp(-a u), whose error is larger by w: hence the power.
     frequency = np.log(20.0 / (_PRECISION * min(1.0, slowest) ** 1.5)) * 2.0 / np.pi

@@ -18,167 +18,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import comb
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.special import logsumexp, psi, softmax
+from scipy.special import psi
 
-from decoupling._typing import FloatArray, IntArray
-from decoupling._validation import check_count
+from decoupling._typing import FloatArray
 from decoupling.inference.math import dirichlet
-from decoupling.inference.math.agreement import AgreementSeries, check_pair
+from decoupling.inference.math.agreement_series import AgreementSeries
+from decoupling.inference.math.bound import Bound
 from decoupling.inference.math.dirichlet import DirichletRows, trigamma
 from decoupling.inference.math.exact_log import Exact
-from decoupling.inference.math.method import CoordinateMethod, CoordinateRows, Method, Slopes
-from decoupling.inference.math.structure import LabelOwners
-from decoupling.transitions.prior import TransitionPrior
+from decoupling.inference.math.method import Method, Slopes
 
-# Below it a sum of products of exponentials has lost its digits.
-_UNDERFLOW: Final = 1e-280
-# Its exponential is far below that, even if many are added up, and still a normal number.
-_LEAST_LOG: Final = -690.0
-# So many logarithms of lost entries at a time.
-_LOST_ENTRIES: Final = 2**20
-
-
-def expected_log(
-    class_concentration: ArrayLike,
-    transition_concentration: ArrayLike | TransitionPrior,
-    method: str = "exact",
-    order: int = 2,
-) -> FloatArray:
-    r"""Expected logarithm :math:`E[\ln \sum_c Y_{ic} T_{cs}]` of each label's probability.
-
-    Parameters
-    ----------
-    class_concentration : array-like (N, C)
-        Dirichlet concentrations of each row of Y, called Pi in the paper.
-    transition_concentration : array-like (C, S) or TransitionPrior
-        Dirichlet concentrations of each row of T, called Theta in the paper; zeros are impossible
-        labels. A `TransitionPrior` may hold known rows.
-    method : {"exact", "bound", "beta", "taylor"}
-        How to evaluate it.
-    order : int
-        Order of the Taylor series; only for "taylor".
-
-    Returns
-    -------
-    array (N, S)
-        Minus infinity in the column of a label that no class can emit.
-
-    Examples
-    --------
-    >>> pi, theta = [[2.0, 3.0, 4.0, 1.0]], [[3.0, 7.0], [1.0, 9.0], [0.5, 9.5], [8.0, 2.0]]
-    >>> for method in ("exact", "beta", "bound"):
-    ...     print(method, round(float(expected_log(pi, theta, method)[0, 0]), 4))
-    exact -1.7727
-    beta -1.7761
-    bound -2.2049
-    """
-    concentration, transitions = check_pair(class_concentration, transition_concentration)
-    possible = transitions.possible_labels
-    out = np.full((len(concentration), len(possible)), -np.inf)
-    out[:, possible] = make_method(method, transitions.columns(possible), order).value(
-        concentration
-    )
-    return out
-
-
-class Bound(CoordinateMethod):
-    r"""Lower bound of topic models: :math:`\ln \sum_c \exp(E \ln Y_{ic} + E \ln T_{cs})`.
-
-    A true lower bound, by Jensen's inequality; loose when concentrations are small. A label that
-    one class alone can emit has a sum of one term: see `LabelOwners`.
-    """
-
-    def __init__(self, transitions: DirichletRows) -> None:
-        super().__init__(transitions)
-        self.owners = LabelOwners.of(transitions.parameters > 0)
-        logs = transitions.expected_log()  # (C, S)
-        # That of the owner, since the others have minus infinity.
-        self.owned_logs = logs[:, self.owners.owned].max(axis=0)
-        self.transition_logs = logs[:, self.owners.shared]  # (C, S'): of the shared labels
-        self.label_shift = self.transition_logs.max(axis=0)  # (S',)
-        self.transition_weights = np.exp(self.transition_logs - self.label_shift)
-
-    def rows(self, class_logs: FloatArray) -> BoundRows:
-        """Rows with these E[ln Y], (N, C)."""
-        return BoundRows(self, class_logs)
-
-    def transition_matrix(self, counts: FloatArray) -> FloatArray:
-        """Counts of transitions as a matrix, (C, S)."""
-        return self.owners.unpack(counts)
-
-
-class BoundRows(CoordinateRows):
-    """Some rows of Y under the bound.
-
-    Concentrations of 1e-3 have expected logarithms near -1000, whose exponentials are lost: such
-    entries are summed in the log domain.
-    """
-
-    def __init__(self, method: Bound, class_logs: FloatArray) -> None:
-        self._method = method
-        self._class_logs = class_logs
-        # Exponentials that underflow take several times as long, and nothing of them would count.
-        tiny = class_logs.min() < _LEAST_LOG
-        self._class_weights = np.exp(
-            np.maximum(class_logs, _LEAST_LOG) if tiny else class_logs
-        )  # (N, C)
-        self._mixture = self._class_weights @ method.transition_weights  # (N, S')
-        self._lost: list[tuple[IntArray, IntArray]] = []
-        if self._mixture.min(initial=1.0) < _UNDERFLOW:
-            rows, labels = np.nonzero(self._mixture < _UNDERFLOW)
-            self._mixture[rows, labels] = 1.0
-            # Every class of every lost entry at once could be more than memory holds.
-            n_parts = -(-len(rows) * class_logs.shape[1] // _LOST_ENTRIES)
-            self._lost = list(
-                zip(np.array_split(rows, n_parts), np.array_split(labels, n_parts), strict=True)
-            )
-
-    def value(self) -> FloatArray:
-        """E[ln X], (N, S)."""
-        out: FloatArray = np.log(self._mixture)
-        out += self._method.label_shift
-        for lost in self._lost:
-            out[lost] = logsumexp(self._lost_logs(*lost), axis=1)
-        return self._method.owners.join(out, self._class_logs, self._method.owned_logs)
-
-    def class_counts(self, weight: FloatArray) -> FloatArray:
-        """Expected counts of classes, (N, C), for ``weight`` (N, S)."""
-        shared = weight[:, self._method.owners.shared]
-        out: FloatArray = self._ratio(shared) @ self._method.transition_weights.T
-        out *= self._class_weights
-        for rows, labels in self._lost:
-            np.add.at(out, rows, self._lost_counts(shared, rows, labels))
-        self._method.owners.add_owned(out, weight)
-        return out
-
-    def transition_counts(self, weight: FloatArray) -> FloatArray:
-        """Expected counts of the possible transitions, (P,)."""
-        shared = weight[:, self._method.owners.shared]
-        out: FloatArray = self._class_weights.T @ self._ratio(shared)
-        out *= self._method.transition_weights
-        for rows, labels in self._lost:
-            np.add.at(out.T, labels, self._lost_counts(shared, rows, labels))
-        return self._method.owners.pack(out, weight)
-
-    def _ratio(self, shared: FloatArray) -> FloatArray:
-        out: FloatArray = shared / self._mixture
-        for lost in self._lost:
-            out[lost] = 0.0
-        return out
-
-    def _lost_counts(self, shared: FloatArray, rows: IntArray, labels: IntArray) -> FloatArray:
-        """Expected counts of each class from lost entries, (entries, C)."""
-        return np.asarray(
-            softmax(self._lost_logs(rows, labels), axis=1) * shared[rows, labels][:, None]
-        )
-
-    def _lost_logs(self, rows: IntArray, labels: IntArray) -> FloatArray:
-        """E[ln Y] + E[ln T] of every class for lost entries, (entries, C)."""
-        return np.asarray(self._class_logs[rows] + self._method.transition_logs[:, labels].T)
+# Share of a mean, or of its square, that is left of a variance that rounding has eaten up.
+_ROUNDING: Final = 1e-16
+# Least concentration of a matched Beta distribution. Below it psi is about -1 / concentration, and
+# bounds would be dominated by entries of which nothing is known.
+_LEAST_SIZE: Final = 1e-12
+# Concentrations above this take a series instead of a difference of two trigamma functions, which
+# would lose their first three digits there. The series is off by less than 1e-15 of it.
+_LARGE: Final = 1e3
 
 
 class Taylor(Method):
@@ -192,12 +52,17 @@ class Taylor(Method):
 
     def __init__(self, transitions: DirichletRows, order: int = 2) -> None:
         super().__init__(transitions)
+        self._order = order
         self._series = AgreementSeries.of(transitions, order)
         self._constant = sum(1.0 / p for p in range(1, order + 1))
         self._tau = [
             (-1.0) ** (j - 1) * sum(comb(p, j) / p for p in range(j, order + 1))
             for j in range(1, order + 1)
         ]
+
+    def of(self, transitions: DirichletRows) -> Self:
+        """Return this method for another distribution of T."""
+        return type(self)(transitions, self._order)
 
     def value(self, class_concentration: FloatArray) -> FloatArray:
         """E[ln X], (N, S)."""
@@ -255,12 +120,12 @@ class Beta(Method):
         variance -= first * mean
         variance /= total * (total + 1.0)
         # Rounding can leave nothing, or less than nothing, of the variance of a constant.
-        spread = np.maximum(1.0 - mean, 1e-16)
+        spread = np.maximum(1.0 - mean, _ROUNDING)
         spread *= mean
-        np.maximum(variance, 1e-16 * mean * spread, out=variance)
+        np.maximum(variance, _ROUNDING * mean * spread, out=variance)
         size = spread / variance
         size -= 1.0
-        return mean, variance, np.maximum(size, 1e-12, out=size)
+        return mean, variance, np.maximum(size, _LEAST_SIZE, out=size)
 
     def slopes(self, class_concentration: FloatArray, weight: FloatArray) -> Slopes:
         """Gradients of ``sum(weight * E[ln X])``."""
@@ -305,7 +170,7 @@ def _trigamma_difference(mean: FloatArray, size: FloatArray, own: FloatArray) ->
     """``mean * trigamma(mean * size) - trigamma(size)`` with its digits kept for large sizes."""
     out = mean * own
     out -= trigamma(size)
-    certain = np.nonzero(mean * size > 1e3)
+    certain = np.nonzero(mean * size > _LARGE)
     if len(certain[0]):
         mean, inverse = mean[certain], 1.0 / (mean[certain] * size[certain])
         # trigamma(x) = 1/x + 1/(2x²) + 1/(6x³) - 1/(30x⁵) + ...; the first terms cancel exactly.
@@ -324,8 +189,5 @@ METHODS: dict[str, Callable[[DirichletRows, int], Method]] = {
 
 
 def make_method(name: str, transitions: DirichletRows, order: int) -> Method:
-    """The method of this name for these transitions; ``order`` matters to "taylor" only."""
-    if name not in METHODS:
-        raise ValueError(f"expected_log must be one of {sorted(METHODS)}; got {name!r}.")
-    check_count("order", order)
+    """Return the method of this name for T; ``order`` matters to "taylor" only."""
     return METHODS[name](transitions, order)

@@ -10,11 +10,15 @@ from scipy.special import gammaln, psi
 from decoupling._typing import FloatArray
 from decoupling.inference.math.dirichlet import trigamma
 
-# The integrand is analytic within pi/2 of the real axis: the trapezoidal rule with this spacing is
-# in error by exp(-pi^2 / 0.25), which is less than rounding.
+# Spacing of the trapezoidal rule in ln t. The integrand is analytic within pi/2 of the real axis,
+# so the error is exp(-pi^2 / 0.25), less than rounding.
 _SPACING: Final = 0.25
-# Tails of exp(-40) are left out.
+# Tails of the integrand are left out where they are below exp(-40).
 _TAIL: Final = 40.0
+# Shapes above this take a series for their information: a difference would lose its digits.
+_LARGE: Final = 1e3
+# Below this x - log1p(x) takes its series, whose twelve terms are then exact to rounding.
+_SMALL: Final = 0.05
 # Smaller shapes would take the integral beyond the largest numbers.
 SMALLEST_SHAPE: Final = 0.1
 
@@ -27,13 +31,13 @@ class ExpectedGammaln(NamedTuple):
     by_mean: FloatArray
 
 
-def entropy(shape: FloatArray, mean: FloatArray) -> FloatArray:
+def gamma_entropy(shape: FloatArray, mean: FloatArray) -> FloatArray:
     r"""Entropy :math:`a - \ln(a/\mu) + \ln\Gamma(a) + (1 - a)\psi(a)` with shape a and mean mu."""
     return np.asarray(shape - np.log(shape / mean) + gammaln(shape) + (1.0 - shape) * psi(shape))
 
 
-def entropy_gradient(shape: FloatArray, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Gradients of `entropy` in shape and mean."""
+def gamma_entropy_gradient(shape: FloatArray, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Gradients of `gamma_entropy` in shape and mean."""
     by_shape = 1.0 - 1.0 / shape + (1.0 - shape) * trigamma(shape)
     return np.asarray(by_shape), np.asarray(1.0 / mean)
 
@@ -44,7 +48,7 @@ def shape_information(shape: FloatArray) -> FloatArray:
     It is about 1 / (2 a^2); shape and mean do not share information.
     """
     # Beyond it the difference is rounding; the series has reached 1e-16 relative long before.
-    large = shape > 1e3
+    large = shape > _LARGE
     inverse = 1.0 / shape
     series = inverse**2 * (0.5 + inverse * (1.0 / 6.0 - inverse**2 / 30.0))
     return np.where(large, series, trigamma(shape) - inverse)
@@ -109,11 +113,11 @@ def _grid(shape: FloatArray, mean: FloatArray) -> FloatArray:
 
 def _beyond_log(x: FloatArray, logs: FloatArray) -> FloatArray:
     """x - log1p(x), by its series where the difference would cancel."""
-    small = np.minimum(x, 0.05)
+    small = np.minimum(x, _SMALL)
     series = np.zeros_like(small)
     for k in range(13, 1, -1):
         series = 1.0 / k - small * series
-    return np.where(x < 0.05, small * small * series, x - logs)
+    return np.where(x < _SMALL, small * small * series, x - logs)
 
 
 def _difference(excess: FloatArray, decay: FloatArray, transform: FloatArray) -> FloatArray:

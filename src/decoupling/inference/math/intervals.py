@@ -1,4 +1,4 @@
-"""Credible intervals with equal tails: of Beta distributions."""
+"""Credible intervals with equal tails: of Beta distributions, and of logarithms."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from numbers import Real
 from typing import Final
 
 import numpy as np
-from scipy.special import betaincinv
+from scipy.special import betaincinv, ndtri
 
 from decoupling._typing import FloatArray
 from decoupling.inference.math import dirichlet
 
-# A variance below this is rounding, and a Beta distribution has at least this concentration.
+# A variance below this is rounding. A Beta distribution has at least this concentration, too.
 _TINY: Final = 1e-14
-# Where both sides count for more, SciPy finds no ends, which would be 1e-7 of themselves apart.
+# Intervals of positive numbers reach at most so far in the logarithm: their ends stay numbers.
+_WIDEST: Final = 300.0
+# Where both concentrations are above this SciPy finds no ends. They would be 1e-7 of themselves
+# apart, and the mean takes their place.
 _SURE: Final = 1e15
 
 
@@ -24,7 +27,7 @@ def check_level(level: float) -> None:
 
 
 def beta_end(concentration: FloatArray, tail: float) -> FloatArray:
-    """Where this share of each entry's Beta distribution is below."""
+    """Quantiles, for the share ``tail``, of the Beta distribution of each entry."""
     rest = concentration.sum(axis=-1, keepdims=True) - concentration
     certain = (concentration == 0) | (rest <= 0) | (np.minimum(concentration, rest) > _SURE)
     own, other = np.where(certain, 1.0, concentration), np.where(certain, 1.0, rest)
@@ -54,3 +57,20 @@ def interval_by_moments(
     pair = np.maximum(total, _TINY)[..., None] * np.stack([inside, 1.0 - inside], axis=-1)
     lower, upper = (np.where(varies, end[..., 0], mean) for end in beta_interval(pair, level))
     return np.minimum(lower, mean), np.maximum(upper, mean)
+
+
+def interval_of_logs(
+    mean: FloatArray, variance: FloatArray, level: float
+) -> tuple[FloatArray, FloatArray]:
+    """Ends for positive numbers whose logarithms are normal, from their mean and variance.
+
+    Examples
+    --------
+    >>> low, high = interval_of_logs(np.array([2.0]), np.array([1.0]), 0.9)
+    >>> low.round(2), high.round(2)
+    (array([0.88]), array([4.55]))
+    """
+    check_level(level)
+    spread = np.sqrt(variance) / mean
+    factor = np.exp(np.minimum(ndtri((1.0 + level) / 2.0) * spread, _WIDEST))
+    return mean / factor, mean * factor

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import NamedTuple, Self, TypeAlias
+
+import numpy as np
 
 from decoupling._typing import FloatArray
 from decoupling.inference.math import dirichlet
 from decoupling.inference.math.dirichlet import DirichletRows
+
+# Least and largest values of each class's concentration and of their sum, each (C + 1,).
+Range: TypeAlias = tuple[FloatArray, FloatArray]
 
 
 class Slopes(NamedTuple):
@@ -25,14 +30,6 @@ class Slopes(NamedTuple):
     by_transition: FloatArray
 
 
-class Evaluation(NamedTuple):
-    """E[ln X], (N, S), with the gradients of its weighted sum: see `Slopes`."""
-
-    value: FloatArray
-    class_gradient: FloatArray
-    transition_gradient: FloatArray
-
-
 class Method(ABC):
     """One way to evaluate E[ln X] for one distribution of T.
 
@@ -42,11 +39,24 @@ class Method(ABC):
     def __init__(self, transitions: DirichletRows) -> None:
         self.transitions = transitions
 
-    @property
-    def bounds(self) -> tuple[FloatArray, FloatArray] | None:
-        """Least and largest concentration of each class and of their sum, each (C + 1,).
+    def of(self, transitions: DirichletRows) -> Self:
+        """Return this method for another distribution of T."""
+        return type(self)(transitions)
 
-        Steps stay between them, so that every row is served by the same tables.
+    @property
+    def keeps_tables(self) -> bool:
+        """Whether `prepare` has to know where the rows are."""
+        return False
+
+    def prepare(self, low: FloatArray, high: FloatArray) -> None:
+        """Get ready for rows of this range, see `concentration_range`."""
+        del low, high  # most methods have nothing to prepare
+
+    @property
+    def bounds(self) -> Range | None:
+        """Range of the concentrations that was prepared for, if steps must stay in it.
+
+        They must where every row is to be served by the same tables.
         """
         return None
 
@@ -57,12 +67,6 @@ class Method(ABC):
     @abstractmethod
     def slopes(self, class_concentration: FloatArray, weight: FloatArray) -> Slopes:
         """Gradients of ``sum(weight * E[ln X])``, ``weight`` (N, S)."""
-
-    def gradients(self, class_concentration: FloatArray, weight: FloatArray) -> Evaluation:
-        """E[ln X] and the gradients of ``sum(weight * E[ln X])``."""
-        return Evaluation(
-            self.value(class_concentration), *self.slopes(class_concentration, weight)
-        )
 
 
 class CoordinateRows(ABC):
@@ -97,18 +101,31 @@ class CoordinateMethod(Method):
         """Rows with these E[ln Y], (N, C)."""
 
     @abstractmethod
+    def rough_class_counts(self, concentration: FloatArray, weight: FloatArray) -> FloatArray:
+        """Expected counts of classes, (N, C), for rows at Pi, (N, C): fast, and a little off."""
+
+    @abstractmethod
     def transition_matrix(self, counts: FloatArray) -> FloatArray:
         """Counts of transitions, as its rows give them, as a matrix, (C, S)."""
 
     def value(self, class_concentration: FloatArray) -> FloatArray:
         """E[ln X], (N, S)."""
-        return self.rows(dirichlet.expected_log(class_concentration)).value()
+        return self.rows(dirichlet.mean_log(class_concentration)).value()
 
     def slopes(self, class_concentration: FloatArray, weight: FloatArray) -> Slopes:
         """Gradients of ``sum(weight * E[ln X])``: the Fisher matrices times the counts."""
-        rows = self.rows(dirichlet.expected_log(class_concentration))
+        rows = self.rows(dirichlet.mean_log(class_concentration))
         transition_counts = self.transition_matrix(rows.transition_counts(weight))
         return Slopes(
             dirichlet.fisher_product(class_concentration, rows.class_counts(weight)),
             self.transitions.fisher_product(transition_counts),
         )
+
+
+def concentration_range(class_concentration: FloatArray) -> Range:
+    """Least and largest concentration of each class and of their sum, each (C + 1,)."""
+    total = class_concentration.sum(axis=1)
+    return (
+        np.append(class_concentration.min(axis=0), total.min()),
+        np.append(class_concentration.max(axis=0), total.max()),
+    )

@@ -115,7 +115,7 @@ class LabelOwners:
 
 
 def _as_slice(index: IntArray) -> IntArray | slice:
-    """The same indices as a slice if each is one more than the one before."""
+    """Return indices as a slice if each is one more than the one before."""
     if len(index) == 0:
         return slice(0, 0)
     return slice(int(index[0]), int(index[-1]) + 1) if (np.diff(index) == 1).all() else index

@@ -2,48 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial, reduce
-from typing import Any, Final, Protocol, Self, TypeVar
+from typing import Any, Final, Protocol, Self
 
 import numpy as np
 
 from decoupling._threads import ONE_THREAD
-from decoupling._typing import FloatArray, IntArray
-from decoupling.inference.rows.rows import Rows, of_rows
-from decoupling.inference.rows.sample import RowSample, pick_rows
+from decoupling._typing import FloatArray
+from decoupling.inference.rows.block import Blocks, Result, Rows, parts_of, some_rows
+from decoupling.inference.rows.sample import Picked, RowSample
 from decoupling.inference.rows.storage import is_mapped, release
 
-Result = TypeVar("Result")
-
-# A block has at most so many entries: few enough for its temporaries to stay near the processor,
-# enough for threads not to queue for the interpreter's lock.
-_BLOCK_ENTRIES: Final = 2**17
-# Fewer entries than these are not worth a second thread.
-_ONE_BLOCK: Final = 2**16
 # glibc hands freed memory back to the system, and every temporary would fault its pages in anew.
 # Once an array of this size was freed, it keeps twice as much: see M_MMAP_THRESHOLD in mallopt(3).
 _KEPT_BYTES: Final = 24 * 2**20
-
-
-class Blocks(Protocol):
-    """All the rows, in blocks, wherever they are.
-
-    Results of blocks are merged two by two, in the order of the blocks.
-    """
-
-    def update(
-        self, function: Callable[[Rows], Result], merge: Callable[[Result, Result], Result]
-    ) -> Result:
-        """Merged results of a function that may change what is inferred of its rows."""
-
-    def query(
-        self, function: Callable[[Rows], Result], merge: Callable[[Result, Result], Result]
-    ) -> Result:
-        """Merged results of a function that leaves its rows as they are."""
 
 
 class AllRows(Blocks, Protocol):
@@ -78,7 +53,7 @@ class AllRows(Blocks, Protocol):
         """Get ready for steps."""
 
     def __exit__(self, *exception: object) -> None:
-        """Have done with them."""
+        """Free what the steps needed."""
 
 
 class RowBlocks:
@@ -182,69 +157,3 @@ class RowBlocks:
             return result
 
         return and_release
-
-
-def nothing(first: None, second: None) -> None:
-    """Merge results that are none."""
-
-
-@dataclass(frozen=True, eq=False)
-class Picked:
-    """Rows of a sample, and where they are.
-
-    Attributes
-    ----------
-    counts : array (n,)
-        How many equal rows each stands for.
-    by_block : list of int arrays
-        Their numbers within each block.
-    order : int array (n,)
-        Where each of them, as picked, is among those of all blocks in turn.
-    """
-
-    counts: FloatArray
-    by_block: list[IntArray]
-    order: IntArray
-
-    @classmethod
-    def of(cls, multiplicity: FloatArray, sizes: Sequence[int]) -> Picked:
-        """Pick from blocks of these sizes."""
-        ends = np.cumsum(sizes)
-        picked = pick_rows(multiplicity, int(ends[-1]))
-        block = np.searchsorted(ends, picked, side="right")
-        return cls(
-            np.broadcast_to(of_rows(multiplicity, picked), picked.shape),
-            [
-                picked[block == k] - (end - n)
-                for k, (end, n) in enumerate(zip(ends, sizes, strict=True))
-            ],
-            np.argsort(np.argsort(block, kind="stable"), kind="stable"),
-        )
-
-    def sample(self, found: Sequence[tuple[FloatArray, FloatArray]]) -> RowSample:
-        """The sample, from what `some_rows` found in each block."""
-        weight, concentration = (
-            np.concatenate(parts)[self.order] for parts in zip(*found, strict=True)
-        )
-        return RowSample(weight, concentration, self.counts / self.counts.sum())
-
-
-def some_rows(block: Rows, rows: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Evidence times p(s|x), (n, S), and Pi, (n, C), of some rows of a block."""
-    return block.weight(rows), np.array(block.class_concentration[rows])
-
-
-def parts_of(rows: Rows, block_size: int | None = None) -> list[Rows]:
-    """Rows in blocks, as views."""
-    size = block_size or default_block_size(rows)
-    return [rows.part(slice(i, i + size)) for i in range(0, len(rows), size)]
-
-
-def default_block_size(rows: Rows) -> int:
-    """Rows per block: an even number of blocks as equal as can be, so that threads end together."""
-    n_classes = int(rows.class_concentration.shape[1])
-    entries = len(rows) * max(n_classes, int(np.count_nonzero(rows.labels)))
-    if entries <= _ONE_BLOCK:
-        return max(1, len(rows))
-    pairs = -(-entries // (2 * _BLOCK_ENTRIES))
-    return -(-len(rows) // (2 * pairs))

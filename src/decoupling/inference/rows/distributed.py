@@ -1,4 +1,4 @@
-"""The same steps on Dask: rows come in chunks, wherever these lie, and each chunk in blocks.
+"""Rows on Dask: in chunks, wherever these lie, and each chunk in blocks.
 
 What is given of a chunk stays where it was computed, beside what is inferred of it; a step sends T
 and gamma there, and brings a sum of (C, S) statistics back, which is merged in the order of the
@@ -12,21 +12,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from decoupling._typing import BoolArray, FloatArray, IntArray
 from decoupling._validation import RowSums, as_numbers, check_rows, is_dask, needs_extra
-from decoupling.inference.rows.blocks import Picked, parts_of, some_rows
-from decoupling.inference.rows.rows import Rows, of_rows, total
-from decoupling.inference.rows.sample import RowSample
+from decoupling.inference.rows.block import Result, Rows, parts_of, some_rows
+from decoupling.inference.rows.sample import Picked, RowSample, of_rows, total
 from decoupling.inference.rows.storage import check_possible
 
 if TYPE_CHECKING:
     from dask.delayed import Delayed
-
-Result = TypeVar("Result")
 
 
 def as_chunks(source: Any, n_labels: int) -> Any:
@@ -128,7 +125,7 @@ class ChunkBlocks:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Nor stopped."""
+        """Nothing has to be stopped: Dask keeps its workers."""
 
     @property
     def n_rows(self) -> int:
@@ -248,7 +245,7 @@ def of_chunks(function: Callable[[FloatArray, Any], FloatArray], rows: Any) -> A
 
 @dataclass(frozen=True, eq=False)
 class _Shared:
-    """What is done to every block of every chunk, as a value that Dask does not call."""
+    """A function for every block of every chunk, as a value that Dask does not call itself."""
 
     function: Callable[[Rows], Any]
     merge: Callable[[Any, Any], Any]
@@ -310,7 +307,10 @@ def _empty(given: _Given, n_classes: int) -> _Inferred:
 
 
 def _rows(given: _Given, inferred: _Inferred, *, own: bool) -> Rows:
-    """Both together; with a copy of its ``own`` of what may be changed."""
+    """Rows of a chunk, from what is given and what is inferred of them.
+
+    With ``own`` they have a copy of what may be changed.
+    """
 
     def copied(array: FloatArray | None) -> FloatArray | None:
         return array.copy() if own and array is not None else array

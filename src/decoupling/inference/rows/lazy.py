@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from decoupling._typing import AnyArray, FloatArray
-from decoupling.inference.rows.storage import in_blocks, release
+from decoupling._validation import is_dask
+from decoupling.inference.rows.distributed import of_chunks
+from decoupling.inference.rows.storage import in_blocks, is_mapped, release
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,3 +88,13 @@ class LazyRows:
         values = self.function(np.asarray(picked), rows)
         release(picked)
         return values
+
+
+def of_each_row(rows: Any, function: Callable[[FloatArray, Any], FloatArray]) -> FloatArray:
+    """A function of rows, (n, C), and of their numbers, for all ``rows``, (N, C).
+
+    `LazyRows` if the rows are on disk, a dask array if they are one: used like an array.
+    """
+    if is_mapped(rows):
+        return cast("FloatArray", LazyRows(rows, function))
+    return of_chunks(function, rows) if is_dask(rows) else function(rows, slice(None))

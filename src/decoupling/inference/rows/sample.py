@@ -1,7 +1,8 @@
-"""Some of the rows, for averages over all of them."""
+"""Some of the rows, for averages over all of them, and values that rows may share."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,9 +10,9 @@ import numpy as np
 
 from decoupling._typing import BoolArray, FloatArray, IntArray
 
-# As many rows are enough for averages over rows.
+# Rows of a sample: averages over them are off by about 2% of their spread, and error bars take
+# seconds. Four times as many would halve the first, and take four times as long.
 _ROWS: Final = 2000
-
 # Rows that count for less than this share of another count for nothing.
 _NOTHING: Final = 1e-12
 
@@ -51,3 +52,54 @@ def pick_rows(multiplicity: FloatArray, n_rows: int) -> IntArray:
 def that_count(multiplicity: FloatArray) -> BoolArray:
     """Which rows stand for any, (N,): a weight of 0 is kept as next to nothing."""
     return np.asarray(multiplicity > _NOTHING * multiplicity.max())
+
+
+@dataclass(frozen=True, eq=False)
+class Picked:
+    """Rows of a sample, and where they are.
+
+    Attributes
+    ----------
+    counts : array (n,)
+        How many equal rows each stands for.
+    by_block : list of int arrays
+        Their numbers within each block.
+    order : int array (n,)
+        Where each of them, as picked, is among those of all blocks in turn.
+    """
+
+    counts: FloatArray
+    by_block: list[IntArray]
+    order: IntArray
+
+    @classmethod
+    def of(cls, multiplicity: FloatArray, sizes: Sequence[int]) -> Picked:
+        """Pick from blocks of these sizes."""
+        ends = np.cumsum(sizes)
+        picked = pick_rows(multiplicity, int(ends[-1]))
+        block = np.searchsorted(ends, picked, side="right")
+        return cls(
+            np.broadcast_to(of_rows(multiplicity, picked), picked.shape),
+            [
+                picked[block == k] - (end - n)
+                for k, (end, n) in enumerate(zip(ends, sizes, strict=True))
+            ],
+            np.argsort(np.argsort(block, kind="stable"), kind="stable"),
+        )
+
+    def sample(self, found: Sequence[tuple[FloatArray, FloatArray]]) -> RowSample:
+        """The sample, from what `some_rows` found in each block."""
+        weight, concentration = (
+            np.concatenate(parts)[self.order] for parts in zip(*found, strict=True)
+        )
+        return RowSample(weight, concentration, self.counts / self.counts.sum())
+
+
+def of_rows(values: FloatArray, rows: slice | IntArray) -> FloatArray:
+    """The values of some rows: a number for all of them, or an entry for each."""
+    return values if values.ndim == 0 else values[rows]
+
+
+def total(values: FloatArray, n_rows: int) -> float:
+    """Sum over the rows: of a number for all of them, or of an entry for each."""
+    return float(values * n_rows if values.ndim == 0 else values.sum())

@@ -16,9 +16,9 @@ from decoupling._validation import (
     first_offence,
     is_dask,
 )
+from decoupling.inference.rows.block import Rows
 from decoupling.inference.rows.blocks import AllRows, RowBlocks
 from decoupling.inference.rows.distributed import ChunkBlocks, as_chunks
-from decoupling.inference.rows.rows import Rows
 from decoupling.inference.rows.storage import empty_rows, open_label_proba
 
 # Weight of a row that counts for nothing.

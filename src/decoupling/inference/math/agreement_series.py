@@ -23,66 +23,12 @@ from functools import cache
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from decoupling._typing import FloatArray
-from decoupling._validation import check_count, check_positive
 from decoupling.inference.math.dirichlet import DirichletRows
-from decoupling.transitions._rows import check_concentration
-from decoupling.transitions.prior import TransitionPrior
 
 # Rows are taken in chunks with so many (order, row, label) entries, which stay in cache.
 _CHUNK: Final = 2**16
-
-
-def agreement_terms(
-    class_concentration: ArrayLike,
-    transition_concentration: ArrayLike | TransitionPrior,
-    order: int,
-) -> FloatArray:
-    r"""Agreement terms :math:`E[(\sum_c Y_{ic} T_{cs})^p]` for p = 1..order.
-
-    Parameters
-    ----------
-    class_concentration : array-like (N, C)
-        Dirichlet concentrations of each row of Y, called Pi in the paper.
-    transition_concentration : array-like (C, S) or TransitionPrior
-        Dirichlet concentrations of each row of T, called Theta in the paper; zeros are impossible
-        labels. A `TransitionPrior` may hold known rows.
-    order : int
-        Highest order, called K in the paper.
-
-    Returns
-    -------
-    array (order, N, S)
-
-    Examples
-    --------
-    >>> agreement_terms([[10.0, 1.0]], [[10.0, 1.0], [4.0, 4.0]], order=2)[:, 0, 0].round(5)
-    array([0.8719 , 0.76752])
-    """
-    check_count("order", order)
-    concentration, transitions = check_pair(class_concentration, transition_concentration)
-    return AgreementSeries.of(transitions, order).terms(concentration)
-
-
-def check_pair(
-    class_concentration: ArrayLike, transition_concentration: ArrayLike | TransitionPrior
-) -> tuple[FloatArray, DirichletRows]:
-    """Both concentrations as arrays that fit each other."""
-    concentration = check_positive("class_concentration", class_concentration, ndim=2)
-    if isinstance(transition_concentration, TransitionPrior):
-        transitions = DirichletRows.from_prior(transition_concentration)
-    else:
-        rows = check_concentration("transition_concentration", transition_concentration)
-        transitions = DirichletRows.free(rows)
-    n_classes = transitions.parameters.shape[0]
-    if concentration.shape[1] != n_classes:
-        raise ValueError(
-            f"class_concentration has {concentration.shape[1]} columns and the transitions "
-            f"{n_classes} rows: both are the number of classes."
-        )
-    return concentration, transitions
 
 
 @dataclass(frozen=True, eq=False)

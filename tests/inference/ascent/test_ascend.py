@@ -8,7 +8,7 @@ from problems import random_problem
 from sklearn.exceptions import ConvergenceWarning
 
 from decoupling import TransitionPrior, infer
-from decoupling.inference.ascent import optimise
+from decoupling.inference.ascent import ascend
 from decoupling.inference.math.expected_log import METHODS
 
 
@@ -198,7 +198,7 @@ def test_leaps_in_turn_inflate_nothing():
     # What is left of each way after the leaps and the steps between them.
     shrinkage = np.linspace(0.0, 1.0, 20_001)
     left = np.ones_like(shrinkage)
-    for leap in optimise._LEAPS_IN_TURN:
+    for leap in ascend._LEAPS_IN_TURN:
         left *= shrinkage * (1.0 - leap * (1.0 - shrinkage)) ** 2
     assert np.abs(left).max() <= 1.0
 

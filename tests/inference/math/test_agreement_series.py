@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from problems import random_rows
 
 from decoupling import TransitionPrior, agreement_terms
-from decoupling.inference.math.agreement import AgreementSeries
+from decoupling.inference.math.agreement_series import AgreementSeries
 from decoupling.inference.math.dirichlet import DirichletRows
 
 # Theta = [[10, 1], [4, 4]], label 0, orders 1 to 8: the example of the paper.

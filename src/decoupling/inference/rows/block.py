@@ -1,16 +1,24 @@
-"""Rows: what is given of some rows, and what is inferred of each, updated in place."""
+"""A block of rows: what is given of each row, and what is inferred of it, updated in place."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import Final, Protocol, TypeVar
 
 import numpy as np
 
+from decoupling._typing import AnyArray, BoolArray, FloatArray, IntArray
 from decoupling.inference.math import dirichlet
+from decoupling.inference.rows.sample import of_rows, total
 
-if TYPE_CHECKING:
-    from decoupling._typing import AnyArray, BoolArray, FloatArray, IntArray
+Result = TypeVar("Result")
+
+# Entries of a block at most: few enough for its temporaries to stay near the processor, enough for
+# threads not to queue for the interpreter's lock.
+_BLOCK_ENTRIES: Final = 2**17
+# Rows with fewer entries than these are one block: they are not worth a second thread.
+_ONE_BLOCK: Final = 2**16
 
 
 @dataclass(eq=False)
@@ -83,11 +91,43 @@ class Rows:
         return total(self.multiplicity * self.evidence, len(self))
 
 
-def of_rows(values: FloatArray, rows: slice | IntArray) -> FloatArray:
-    """The values of some rows: a number for all of them, or an entry for each."""
-    return values if values.ndim == 0 else values[rows]
+def some_rows(block: Rows, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Evidence times p(s|x), (n, S), and Pi, (n, C), of some rows of a block."""
+    return block.weight(rows), np.array(block.class_concentration[rows])
 
 
-def total(values: FloatArray, n_rows: int) -> float:
-    """Sum over the rows: of a number for all of them, or of an entry for each."""
-    return float(values * n_rows if values.ndim == 0 else values.sum())
+def parts_of(rows: Rows, block_size: int | None = None) -> list[Rows]:
+    """Rows in blocks, as views."""
+    size = block_size or default_block_size(rows)
+    return [rows.part(slice(i, i + size)) for i in range(0, len(rows), size)]
+
+
+def default_block_size(rows: Rows) -> int:
+    """Rows per block: an even number of blocks as equal as can be, so that threads end together."""
+    n_classes = int(rows.class_concentration.shape[1])
+    entries = len(rows) * max(n_classes, int(np.count_nonzero(rows.labels)))
+    if entries <= _ONE_BLOCK:
+        return max(1, len(rows))
+    pairs = -(-entries // (2 * _BLOCK_ENTRIES))
+    return -(-len(rows) // (2 * pairs))
+
+
+class Blocks(Protocol):
+    """All the rows, in blocks, wherever they are.
+
+    Results of blocks are merged two by two, in the order of the blocks.
+    """
+
+    def update(
+        self, function: Callable[[Rows], Result], merge: Callable[[Result, Result], Result]
+    ) -> Result:
+        """Merged results of a function that may change what is inferred of its rows."""
+
+    def query(
+        self, function: Callable[[Rows], Result], merge: Callable[[Result, Result], Result]
+    ) -> Result:
+        """Merged results of a function that leaves its rows as they are."""
+
+
+def nothing(first: None, second: None) -> None:
+    """Merge results that are none."""
