@@ -15,8 +15,11 @@ from typing import Any, Final
 from decoupling.persistence.archive import array_kind, packed, unpacked
 
 FORMAT: Final = "decoupling model"
-# Raised when a file can no longer be read by versions before; these then say so.
+# Number of the layout of a file. It is raised when versions before cannot read what is written now;
+# these then say so.
 SCHEMA: Final = 6
+# Lowest number that is still read. Those below are of versions that were never released.
+OLDEST: Final = 5
 STATE: Final = "state.json"
 ARRAY: Final = re.compile(r"arrays/[0-9]{6,9}\.npy")
 MODEL: Final = re.compile(r"models/[0-9]{6,9}\.skops")
@@ -102,6 +105,8 @@ def _check_manifest(manifest: Any) -> None:
             f"Its schema is {schema}, and this version reads up to {SCHEMA}: upgrade to "
             f"decoupling >= {version}."
         )
+    if schema < OLDEST:
+        raise ValueError(f"Schema {schema} is older than this version reads: fit again.")
     for name, kind in (("holds", str), ("about", dict), ("members", dict)):
         if not isinstance(manifest.get(name), kind):
             raise ValueError(f"{_MANIFEST} does not have {name!r}.")

@@ -272,7 +272,7 @@ class Reader:
     def _record(self, record: type, parts: dict[str, Any]) -> Any:
         hints = _hints(record)
         if record is Retrained and "beside" not in parts:
-            return self._retrained_until_5(parts)
+            return self._retrained_of_5(parts)
         if set(parts) - set(hints):
             raise ValueError(f"{record.__name__} has no {sorted(set(parts) - set(hints))}")
         values = {name: self.value(part, hints[name]) for name, part in parts.items()}
@@ -282,34 +282,12 @@ class Reader:
             object.__setattr__(made, name, value)
         return made
 
-    def _retrained_until_5(self, parts: dict[str, Any]) -> Retrained:
-        """Of schemas 1 to 5, in which the number of parts said which they were."""
-        if "answer" not in parts:
-            found = self._retrained_until_4(parts)
-        else:
-            hints = {name: hint for name, hint in _hints(Retrained).items() if name != "beside"}
-            found = Retrained(**{name: self.value(parts[name], hints[name]) for name in hints})
+    def _retrained_of_5(self, parts: dict[str, Any]) -> Retrained:
+        """Of schema 5, in which the number of parts said which they were."""
+        hints = {name: hint for name, hint in _hints(Retrained).items() if name != "beside"}
+        found = Retrained(**{name: self.value(parts[name], hints[name]) for name in hints})
         beside: dict[int, tuple[str, ...]] = {1: (), 2: (INFERRED,), 3: (UNDONE, AS_NAMED)}
         return replace(found, beside=beside[found.answer.n_parts])
-
-    def _retrained_until_4(self, parts: dict[str, Any]) -> Retrained:
-        """Of schemas 1 to 4, whose answer is one mixture; 1 and 2 have no offsets, 3 no share."""
-        former = {
-            "ensemble": Ensemble,
-            "class_proba": FloatArray,
-            "temperature": float,
-            "offsets": FloatArray | None,
-            "inferred_share": float,
-        }
-        values = {name: self.value(part, former[name]) for name, part in parts.items()}
-        ensemble, share = values["ensemble"], values.get("inferred_share", 0.0)
-        offsets = values.get("offsets")
-        answer = AveragedAnswer.single(
-            (1.0 - share, share) if share else (1.0,),
-            values["temperature"],
-            np.zeros(ensemble.n_codes) if offsets is None else offsets,
-        )
-        return Retrained(ensemble, answer, values["class_proba"])
 
     def _estimator(self, estimator: type, params: dict[str, Any], fitted: dict[str, Any]) -> Any:
         hints, expected = _param_hints(estimator), _FITTED[estimator]
