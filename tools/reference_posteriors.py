@@ -28,7 +28,7 @@ from scipy.stats import beta
 
 from decoupling import Posterior, infer
 from decoupling._files import written_whole
-from decoupling.experiments.drawing import BLACK, BLUE, GREEN, ORANGE, new_figure, save
+from decoupling.experiments.figures import BLACK, BLUE, GREEN, ORANGE, new_figure, save_figure
 from decoupling.inference.errors.integrated import Integrated
 from decoupling.inference.errors.marginal import log_marginal, simplex_nodes
 
@@ -461,7 +461,7 @@ def draw_intervals(found: list[dict[str, Any]], path: Path) -> None:
         panels[0].fill_between([], [], [], color="0.9", label="exact 90% interval (if normal)"),
     ]
     figure.legend(handles=handles, loc="outside lower left", ncols=5, fontsize=8)
-    save(figure, path)
+    save_figure(figure, path)
 
 
 def main() -> None:

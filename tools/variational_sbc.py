@@ -24,7 +24,7 @@ from scipy.stats import binom
 from decoupling import Posterior, infer
 from decoupling._files import written_whole
 from decoupling.experiments import json_lines
-from decoupling.experiments.drawing import (
+from decoupling.experiments.figures import (
     BLACK,
     BLUE,
     GREEN,
@@ -32,7 +32,7 @@ from decoupling.experiments.drawing import (
     PURPLE,
     RED,
     new_figure,
-    save,
+    save_figure,
 )
 from decoupling.inference.errors.integrated import Integrated
 
@@ -263,7 +263,7 @@ def draw_ecdfs(store: Store, path: Path) -> None:
     ]
     handles.append(panels[0, 0].fill_between([], [], [], color="0.85", label="95% of uniform"))
     figure.legend(handles=handles, loc="outside lower left", ncols=3, fontsize=8)
-    save(figure, path)
+    save_figure(figure, path)
 
 
 TEXT = """\

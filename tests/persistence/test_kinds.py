@@ -8,8 +8,8 @@ import pytest
 
 from decoupling import DecouplingClassifier, SetredClassifier
 from decoupling._typing import BoolArray, FloatArray
-from decoupling.persistence.estimators import NotKept
 from decoupling.persistence.kinds import FITTED, fits
+from decoupling.persistence.skops_files import NotKept
 from decoupling.transitions.tasks import Task
 
 

@@ -13,8 +13,8 @@ from sklearn.isotonic import IsotonicRegression
 
 from decoupling import ClassPrior, DecouplingClassifier, SetredClassifier, TransitionPrior
 from decoupling.persistence.archive import array_of
-from decoupling.persistence.estimators import NotKept
 from decoupling.persistence.records import Reader, Writer
+from decoupling.persistence.skops_files import NotKept
 from decoupling.transitions.tasks import Task, noisy
 
 

@@ -42,7 +42,11 @@ def simulated(
     decoupling reproduce simulated --seed 1
     """
     with plainly():
-        from decoupling.experiments.simulated import SimulatedConfig, draw, simulate
+        from decoupling.experiments.simulated_example import (
+            SimulatedConfig,
+            draw_simulated,
+            simulate,
+        )
 
         config = SimulatedConfig(
             n_samples=samples,
@@ -52,7 +56,7 @@ def simulated(
         )
         with console.status("drawing, training and inferring"):
             found = simulate(config)
-        print_written(draw(found, out / "simulated"))
+        print_written(draw_simulated(found, out / "simulated"))
         console.print("\nShare of samples whose class is found")
         for name, value in found.scores.items():
             console.print(f"  {name:<18} {value:.3f}")
@@ -60,16 +64,16 @@ def simulated(
         console.print(f"{trace.n_iter} iterations, stopped by {trace.stopped_because}")
 
 
-@app.command("agreement")
-def draw_agreement(out: Out = Path("results")) -> None:
+@app.command()
+def agreement(out: Out = Path("results")) -> None:
     """Class densities and agreement terms of the appendix, and what they cost.
 
     decoupling reproduce agreement
     """
     with plainly():
-        from decoupling.experiments.agreement import draw
+        from decoupling.experiments.agreement_terms import draw_agreement
 
-        print_written(draw(out / "agreement"))
+        print_written(draw_agreement(out / "agreement"))
 
 
 @app.command()
@@ -102,8 +106,8 @@ def fashion(
     with plainly():
         from decoupling.experiments.curves import evaluate, grid
         from decoupling.experiments.data import load_data
+        from decoupling.experiments.labelling_tasks import TASKS
         from decoupling.experiments.store import Results, run_cells
-        from decoupling.experiments.tasks import TASKS
 
         clean = load_data(data, download=download)
         cells = grid(
@@ -178,13 +182,13 @@ def _report_rounds(results: Any, configs: list[Any], folder: Path) -> None:
 
 def _report(results: Any, like: Any, many: int, folder: Path) -> None:
     """Write tables and figures of all results like one, and print what they show."""
-    from decoupling.experiments.curves_report import draw, shapes, summarise, table
+    from decoupling.experiments.curves_report import draw_curves, shapes, summarise, table
 
     found = summarise(results, like)
     findings = shapes(found, many)
     name = _name_of(like.training.network, like.inference)
     print_written([_tables(findings, table(found), folder / f"{name}.md")])
-    print_written(draw(found, like, folder / name))
+    print_written(draw_curves(found, like, folder / name))
     _say(findings)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from decoupling._typing import AnyArray, FloatArray, IntArray
 from decoupling.classifier.estimator import DecouplingClassifier
 from decoupling.experiments.data import CleanData, load_data
+from decoupling.experiments.labelling_tasks import NEGATIVE, TASKS, UNLABELLED, LabellingTask
 from decoupling.experiments.networks import NETWORKS, network
 from decoupling.experiments.scores import (
     calibration_error,
@@ -19,8 +20,7 @@ from decoupling.experiments.scores import (
     macro_f1,
     transition_error,
 )
-from decoupling.experiments.store import Cell, Config, Training, cached_proba
-from decoupling.experiments.tasks import NEGATIVE, TASKS, UNLABELLED, LabellingTask
+from decoupling.experiments.store import Cell, Config, NetworkTraining, cached_proba
 from decoupling.fits.given import GivenProba
 
 # Labels per class in the paper, of 6,000 samples.
@@ -72,12 +72,15 @@ def grid(
             "has to be left for the negatives."
         )
     options = tuple(NETWORKS[network].items())
-    ceiling = Training(data.name, "classes", 0, network, options)
+    ceiling = NetworkTraining(data.name, "classes", 0, network, options)
     cells: list[Cell] = []
     for run in range(runs):
         cells += [(Config(ceiling, name), run) for name in suited]
         cells += [
-            (Config(Training(data.name, name, count, network, options), name, inference), run)
+            (
+                Config(NetworkTraining(data.name, name, count, network, options), name, inference),
+                run,
+            )
             for name in suited
             for count in label_counts(data, labels)
         ]
@@ -101,7 +104,7 @@ def evaluate(
 
 
 def _network(
-    data: CleanData, codes: IntArray, training: Training, run: int, cache: Path
+    data: CleanData, codes: IntArray, training: NetworkTraining, run: int, cache: Path
 ) -> tuple[FloatArray, FloatArray]:
     def fit() -> tuple[FloatArray, FloatArray]:
         model = network(training.network, run).fit(data.X, codes)

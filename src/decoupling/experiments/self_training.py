@@ -12,10 +12,10 @@ from sklearn.utils import gen_batches
 from decoupling._typing import FloatArray
 from decoupling.classifier.estimator import DecouplingClassifier
 from decoupling.experiments.data import CleanData, load_data
+from decoupling.experiments.labelling_tasks import NEGATIVE, TASKS, UNLABELLED
 from decoupling.experiments.networks import NETWORKS, network
 from decoupling.experiments.scores import macro_f1
-from decoupling.experiments.store import Cell, Config, Training
-from decoupling.experiments.tasks import NEGATIVE, TASKS, UNLABELLED
+from decoupling.experiments.store import Cell, Config, NetworkTraining
 from decoupling.setred.classifier import SetredClassifier
 
 # The paper's: tasks of its three figures, and labels per class of 6,000 samples.
@@ -57,7 +57,7 @@ def self_training_cells(
     for run in range(runs):
         for task in suited:
             count = labels or int(_LABELS.get(task, _USUAL_LABELS) * data.smallest)
-            training = Training(data.name, task, count, name, options)
+            training = NetworkTraining(data.name, task, count, name, options)
             for start in STARTS if TASKS[task].positives is not None else ["labels"]:
                 setting = {
                     "start": start, "n_neighbors": NEIGHBOURS, "max_iter": rounds,

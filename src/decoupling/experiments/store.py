@@ -23,7 +23,7 @@ Proba = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, order=True)
-class Training:
+class NetworkTraining:
     """What a network was trained on; with a run's number it says all that its p(label | x) is.
 
     Attributes
@@ -56,7 +56,7 @@ class Config:
 
     Attributes
     ----------
-    training : Training
+    training : NetworkTraining
         Says what p(label | x) is.
     task : str
         Name of the labelling task that is scored.
@@ -66,13 +66,13 @@ class Config:
         Raised when the same options give other scores.
     """
 
-    training: Training
+    training: NetworkTraining
     task: str
     inference: tuple[tuple[str, Any], ...] = ()
     version: int = 1
 
 
-def digest(config: Training | Config) -> str:
+def digest(config: NetworkTraining | Config) -> str:
     """Short name of a configuration: beginning of the SHA-256 of its JSON."""
     text = json.dumps(asdict(config), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -152,7 +152,7 @@ def _config(record: dict[str, Any]) -> Config:
     training = dict(record["training"])
     training["options"] = tuple((name, value) for name, value in training["options"])
     inference = tuple((name, value) for name, value in record["inference"])
-    return Config(Training(**training), record["task"], inference, record["version"])
+    return Config(NetworkTraining(**training), record["task"], inference, record["version"])
 
 
 def _is_json(line: bytes) -> bool:
@@ -180,7 +180,9 @@ def run_cells(
         yield config, run
 
 
-def cached_proba(folder: Path, training: Training, run: int, fit: Callable[[], Proba]) -> Proba:
+def cached_proba(
+    folder: Path, training: NetworkTraining, run: int, fit: Callable[[], Proba]
+) -> Proba:
     """p(label | x) of training and test rows, from the cache or else by ``fit``.
 
     A file that cannot be read is as good as none.

@@ -18,7 +18,7 @@ from decoupling.inference.posterior import Posterior
 from decoupling.label_model.bags import BalancedBags
 from decoupling.label_model.model import LabelModel
 from decoupling.likelihood.average import AveragedAnswer
-from decoupling.persistence.estimators import NotKept
+from decoupling.persistence.skops_files import NotKept
 from decoupling.retraining.answer import BESIDE, INFERRED, Retrained
 from decoupling.setred.classifier import SetredClassifier
 from decoupling.transitions.tasks import Task

@@ -26,7 +26,6 @@ from decoupling.label_model.model import prefit_form
 from decoupling.labels.observed import encode_labels
 from decoupling.persistence.archive import array_of
 from decoupling.persistence.consistency import check_whole
-from decoupling.persistence.estimators import NotKept, built, not_trusted, type_name
 from decoupling.persistence.manifest import (
     ARRAY,
     MODEL,
@@ -38,6 +37,7 @@ from decoupling.persistence.manifest import (
     whole_file,
 )
 from decoupling.persistence.records import Reader, Writer
+from decoupling.persistence.skops_files import NotKept, built, not_trusted, type_name
 from decoupling.setred.classifier import SetredClassifier
 
 Model: TypeAlias = Posterior | DecouplingClassifier | SetredClassifier

@@ -18,7 +18,6 @@ from decoupling._typing import AnyArray
 from decoupling._validation import is_dask
 from decoupling.labels.frames import Library
 from decoupling.persistence.archive import array_bytes
-from decoupling.persistence.estimators import NotKept, type_name, written
 from decoupling.persistence.kinds import (
     ESTIMATORS,
     FITTED,
@@ -30,7 +29,8 @@ from decoupling.persistence.kinds import (
     fits,
     parameters_of,
 )
-from decoupling.persistence.tables import library_of_parts, library_parts
+from decoupling.persistence.libraries import library_of_parts, library_parts
+from decoupling.persistence.skops_files import NotKept, type_name, written
 from decoupling.retraining.answer import AS_NAMED, INFERRED, UNDONE, Retrained
 
 # Floats that JSON has no number for, by what is written instead.

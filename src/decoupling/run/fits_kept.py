@@ -22,7 +22,7 @@ from decoupling._typing import AnyArray, IntArray
 from decoupling._version import __version__
 from decoupling.fits.ensembles import FITTING, fit_clone
 from decoupling.persistence.archive import packed, unpacked
-from decoupling.persistence.estimators import built, jotted, not_trusted, written
+from decoupling.persistence.skops_files import built, jotted, not_trusted, written
 from decoupling.run.settings import option_of
 from decoupling.tables.reading import TableError
 

@@ -36,7 +36,7 @@ def new_figure(width: float, height: float, note: str) -> Any:
     return figure
 
 
-def save(figure: Any, path: Path) -> Path:
+def save_figure(figure: Any, path: Path) -> Path:
     """Write a PNG with few colours, a third of the size of one with all."""
     from PIL import Image
 

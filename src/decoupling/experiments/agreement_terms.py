@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import beta
 
 from decoupling._typing import FloatArray
-from decoupling.experiments import drawing
+from decoupling.experiments import figures
 from decoupling.inference.math.agreement import agreement_terms
 
 # The paper's example: T of two classes, and samples of which more or less is known.
@@ -26,13 +26,13 @@ SAMPLES: Final = {
 }
 ORDERS: Final = 8
 _COLOURS: Final = (
-    drawing.BLUE, drawing.RED, drawing.BLACK, drawing.GREEN, drawing.ORANGE, drawing.PURPLE,
+    figures.BLUE, figures.RED, figures.BLACK, figures.GREEN, figures.ORANGE, figures.PURPLE,
 )  # fmt: skip
 _CLASSES: Final = 10
 _HIGHEST: Final = 12
 
 
-def agreement() -> FloatArray:
+def sample_agreement() -> FloatArray:
     """Agreement of each sample with label 1, for orders 1 to 8, (8, 6)."""
     concentration = np.array(list(SAMPLES.values()))
     return agreement_terms(concentration, TRANSITIONS, ORDERS)[:, :, 0]
@@ -55,15 +55,15 @@ def costs(n_classes: int, highest: int) -> dict[str, FloatArray]:
     }
 
 
-def draw(folder: Path) -> Iterator[Path]:
+def draw_agreement(folder: Path) -> Iterator[Path]:
     """Write the three figures."""
-    yield drawing.save(_densities(), folder / "1_class_densities.png")
-    yield drawing.save(_curves(), folder / "2_agreement.png")
-    yield drawing.save(_complexity(), folder / "3_terms.png")
+    yield figures.save_figure(_densities(), folder / "1_class_densities.png")
+    yield figures.save_figure(_curves(), folder / "2_agreement.png")
+    yield figures.save_figure(_complexity(), folder / "3_terms.png")
 
 
 def _densities() -> Any:
-    figure = drawing.new_figure(7, 4, "decoupling reproduce agreement")
+    figure = figures.new_figure(7, 4, "decoupling reproduce agreement")
     ax = figure.subplots()
     x = np.linspace(0.001, 0.999, 999)
     for (name, (a, b)), colour in zip(SAMPLES.items(), _COLOURS, strict=True):
@@ -77,10 +77,10 @@ def _densities() -> Any:
 
 
 def _curves() -> Any:
-    figure = drawing.new_figure(7, 4, "decoupling reproduce agreement")
+    figure = figures.new_figure(7, 4, "decoupling reproduce agreement")
     ax = figure.subplots()
     orders = np.arange(1, ORDERS + 1)
-    for name, values, colour in zip(SAMPLES, agreement().T, _COLOURS, strict=True):
+    for name, values, colour in zip(SAMPLES, sample_agreement().T, _COLOURS, strict=True):
         ax.plot(orders, values, "o-", ms=4, color=colour, label=name)
     ax.set(xlabel="order", ylabel="agreement term", ylim=(0, 1), title="Agreement with label 1")
     ax.legend(frameon=False)
@@ -88,11 +88,11 @@ def _curves() -> Any:
 
 
 def _complexity() -> Any:
-    figure = drawing.new_figure(10, 4, "decoupling reproduce agreement")
+    figure = figures.new_figure(10, 4, "decoupling reproduce agreement")
     left, right = figure.subplots(1, 2)
     orders = np.arange(1, _HIGHEST + 1)
     found = costs(_CLASSES, _HIGHEST)
-    colours = (drawing.BLACK, drawing.RED, drawing.BLUE)
+    colours = (figures.BLACK, figures.RED, figures.BLUE)
     for (name, values), colour in zip(found.items(), colours, strict=True):
         left.plot(orders, values, "o-", ms=4, color=colour, label=name)
     left.set(
