@@ -68,11 +68,21 @@ def test_check_says_what_is_there_and_writes_nothing(tmp_path):
     output = call("check", "insects.csv", "--id", "who")
     assert "insects.csv: 120 rows, 4 columns" in output
     assert "guessed: delimiter ',', label column 'label'" in output
-    assert "features: 1 numbers, 1 categories" in output
+    assert "features: 1 number, 1 category" in output
     assert [path.name for path in tmp_path.iterdir()] == ["insects.csv"]
     found = json.loads(call("check", "insects.csv", "--id", "who", "--json"))
     assert found["rows"] == 120
     assert sum(found["labels"].values()) + found["unlabelled"] == 120
+
+
+def test_check_says_how_many_classifiers_a_run_fits_at_most():
+    write_table()
+    options = ("insects.csv", "--id", "who", "--folds", "3", "--rounds", "2", "--task", "noisy")
+    found = json.loads(call("check", *options, "--json"))["fits"]
+    # Three folds, three fits within them, and two rounds: three folds, six within between them.
+    assert found["stages"] == {"p(label | x)": 3, "p(label | x) within folds": 3, "2 rounds": 12}
+    assert found["total"] == 18
+    assert "classifiers to fit: 18 at most: 3 for p(label | x)" in call("check", *options)
 
 
 def test_run_writes_all_files(tmp_path):

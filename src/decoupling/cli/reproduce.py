@@ -20,12 +20,9 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-# Labels per class of Fashion MNIST from which on the paper's curves for positive and unlabelled rows
-# are near the ceiling; the table of findings says whether ours are.
+# Labels per class of Fashion MNIST from which on the paper has its positive-unlabelled tasks
+# near the ceiling; the table of findings says whether they are so here.
 _MANY: Final = 1000
-# Seconds: the time that is left is judged by the cells of the last hour. Some cells take many times
-# as long as others, and the last minutes would not have both.
-_JUDGED: Final = 3600
 
 Out = Annotated[Path, typer.Option(help="Folder for results and figures.")]
 Data = Annotated[str, typer.Option(help="fashion, digits, or the path of a .npz or .csv file.")]
@@ -248,7 +245,7 @@ def _follow(done: Iterator[Any], total: int) -> None:
         for number, (config, run) in enumerate(done, start=1):
             console.print(f"{number} of {total}: {_described(config, run)}", markup=False)
         return
-    with bar(console=console, speed_estimate_period=_JUDGED) as progress:
+    with bar(console=console) as progress:
         task = progress.add_task("training", total=total)
         for config, run in done:
             progress.update(task, advance=1, description=_described(config, run))
