@@ -26,7 +26,7 @@ def main() -> None:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Whoever asks to stop is answered alike: what is half done is cleared away."""
+    """Answer every signal to stop as Ctrl-C is answered, so that half-written files are removed."""
     raise KeyboardInterrupt
 
 

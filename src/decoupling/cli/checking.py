@@ -56,7 +56,7 @@ def check(file: File, *, settings: Settings, as_json: Json = False) -> None:
 
 
 def described(table: Any, problem: Any) -> dict[str, Any]:
-    """What is in a table, as JSON can hold it."""
+    """Describe a table and what was found in it, in values that JSON can hold."""
     counts = Counter(str(value) for value in problem.labels.tolist() if value is not None)
     kinds = Counter(feature.kind for feature in problem.features)
     return {

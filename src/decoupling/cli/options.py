@@ -34,8 +34,8 @@ _TYPES: Final = get_type_hints(Settings)
 def with_settings(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command an option for each of these settings, or for all of them.
 
-    The command itself has one keyword argument instead, ``settings``; what has no option there has
-    its default.
+    The command itself has one keyword argument instead, ``settings``. A setting without an option
+    has its default there.
     """
 
     def with_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -102,7 +102,7 @@ def _parameter(setting: Field[Any]) -> Parameter:
 
 
 def _as_setting(setting: Field[Any], typed: Any) -> Any:
-    """What was typed, as `Settings` has it."""
+    """Turn what was typed into the value that `Settings` holds."""
     if setting.default == ():
         return tuple(typed or ())
     if isinstance(typed, Path):

@@ -50,7 +50,7 @@ class _Bar(logging.Handler):
 
 @contextmanager
 def fits_shown() -> Iterator[None]:
-    """Show how many classifiers are fitted of how many, where somebody watches."""
+    """Show how many classifiers are fitted of how many, if the output is a terminal."""
     if not errors.is_terminal:
         yield
         return

@@ -235,7 +235,7 @@ def _say(findings: list[Any]) -> None:
 
 
 def _name_of(network: str, inference: tuple[tuple[str, Any], ...]) -> str:
-    """Where tables and figures go: one place for each network and way of inference."""
+    """Name of tables and figures, which differs for each network and way of inference."""
     return "-".join([network, *(f"{key}={value}" for key, value in inference)])
 
 

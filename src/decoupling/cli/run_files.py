@@ -1,4 +1,4 @@
-"""What a run leaves: its folder, its report, and all files at once."""
+"""Files of a run: the folder they go to, the report among them, and how they are written."""
 
 from __future__ import annotations
 

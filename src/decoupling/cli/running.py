@@ -98,7 +98,7 @@ def run(
 
 @dataclass(frozen=True)
 class _Job:
-    """What a run reads, and where it writes to.
+    """A run as it was asked for: what it reads, and where it writes to.
 
     Attributes
     ----------
@@ -208,7 +208,7 @@ def _note(text: str) -> None:
 
 
 def _refuse_options(ctx: typer.Context) -> None:
-    """Options that a file of settings would override without a word."""
+    """Refuse options that a file of settings would override without a word."""
     allowed = {"file", "out", "config", "resume", "force", "strict", "as_json"}
     given = [
         option_of(name)
@@ -232,7 +232,7 @@ def _solve_file(file: Path, settings: Settings, folder: Path, *, quiet: bool) ->
 
 
 def solve_shown(problem: Any, settings: Settings, decided: Any, warned: list[Message]) -> Solved:
-    """What is found, with a bar for the fits; ``warned`` comes before its own warnings."""
+    """Solve a problem and show a bar for the fits; ``warned`` comes before its own warnings."""
     from decoupling.run.solving import solve_problem
 
     with fits_shown():

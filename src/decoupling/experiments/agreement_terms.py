@@ -14,8 +14,9 @@ from decoupling._typing import FloatArray
 from decoupling.experiments import figures
 from decoupling.inference.math.agreement import agreement_terms
 
-# The paper's example: T of two classes, and samples of which more or less is known.
+# Concentration of T in the paper's example, a row for each of two classes.
 TRANSITIONS: Final = ((10.0, 1.0), (4.0, 4.0))
+# Concentrations of the class of a sample, of which more or less is known, in the same example.
 SAMPLES: Final = {
     "sample 1": (10.0, 1.0),
     "sample 2": (1.0, 10.0),
@@ -24,11 +25,14 @@ SAMPLES: Final = {
     "centred narrow": (25.0, 25.0),
     "multimodal": (0.35, 0.35),
 }
+# Highest order of the paper's figure.
 ORDERS: Final = 8
 _COLOURS: Final = (
     figures.BLUE, figures.RED, figures.BLACK, figures.GREEN, figures.ORANGE, figures.PURPLE,
 )  # fmt: skip
+# Classes for which costs are compared, as many as Fashion MNIST has.
 _CLASSES: Final = 10
+# Highest order for which they are; one more costs ten times as much where all terms are summed.
 _HIGHEST: Final = 12
 
 
@@ -39,7 +43,7 @@ def sample_agreement() -> FloatArray:
 
 
 def costs(n_classes: int, highest: int) -> dict[str, FloatArray]:
-    """How much one agreement term takes, for orders 1 to ``highest``.
+    """Cost of one agreement term, for orders 1 to ``highest``.
 
     A sum over all sequences of classes, over all that are distinct (the paper), and
     multiplications of ours, which gives all lower orders besides.

@@ -30,9 +30,9 @@ FIGURES: Final = {
     "log_loss": ("log-loss", "log-loss"),
     "calibration": ("calibration", "calibration error"),
 }
-# The paper shows three standard deviations.
+# Standard deviations on each side of a curve that its band shows, as in the paper.
 _DEVIATIONS: Final = 3
-# "Near the ceiling" is so much of it.
+# Share of the ceiling from which on a score is near it.
 _NEAR: Final = 0.9
 
 
@@ -112,7 +112,7 @@ def _columns(rows: list[dict[str, float]]) -> dict[str, FloatArray]:
 
 
 def table(summaries: list[Summary]) -> str:
-    """All tasks and counts in Markdown; standard deviations over the runs in parentheses."""
+    """Table of all tasks and counts in Markdown; deviations over the runs in parentheses."""
     columns = (
         ("label model, test F1", "label model test F1"),
         ("decoupled, train F1", "train F1"),

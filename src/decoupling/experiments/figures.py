@@ -1,4 +1,4 @@
-"""What all figures share: colours, and how they are written."""
+"""Colours of all figures, and how figures are written."""
 
 from __future__ import annotations
 

@@ -21,13 +21,13 @@ STARTS: Final = (
     ("labels", "from the labels", figures.BLUE),
     ("decoupling", "from the decoupled posterior", figures.GREEN),
 )
-# "Solved" is such an F1; of positive-unlabelled the paper has about .80.
+# F1 from which on a task counts as solved; of positive-unlabelled the paper has about .80.
 _SOLVED: Final = 0.8
 
 
 @dataclass(frozen=True, eq=False)
 class TaskRuns:
-    """All runs of one task from one start.
+    """Runs of one task from one start.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class TaskRuns:
 
     @property
     def start(self) -> str:
-        """Where the first labels came from."""
+        """Source of the first labels: "labels" or "decoupling"."""
         return str(dict(self.config.inference)["start"])
 
     def by_round(self, name: str, length: int | None = None) -> FloatArray:
@@ -73,7 +73,7 @@ def rounds_like(results: Results, configs: list[Config]) -> list[TaskRuns]:
 
 
 def rounds_table(found: list[TaskRuns]) -> str:
-    """All tasks and starts in Markdown; means, with the standard deviation in parentheses."""
+    """Table of all tasks and starts in Markdown: means, with standard deviations in parentheses."""
     head = (
         "task", "labels per class", "start", "runs", "rounds", "relabelled", "F1 of the relabelled",
         "F1 of all unlabelled", "F1 on test", "ended", "configuration",

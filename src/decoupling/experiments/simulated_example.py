@@ -21,23 +21,26 @@ from decoupling.transitions.prior import TransitionPrior
 
 CLASSES: Final = ("negative", "red", "green", "blue")
 LABELS: Final = ("unlabelled", "red", "green", "blue")
-# What one would guess of the labelling without knowing it.
+# Guess of T by somebody who does not know it; a row for each class.
 GUESS: Final = (
     (0.99, 0.01 / 3, 0.01 / 3, 0.01 / 3),
     (0.70, 0.20, 0.05, 0.05),
     (0.70, 0.05, 0.20, 0.05),
     (0.70, 0.05, 0.05, 0.20),
 )
+# Options of scikit-learn's network. They are part of the configuration of a result.
 NETWORK: Final = {"hidden_layer_sizes": (32,), "alpha": 0.03, "max_iter": 1000}
+# Colour of each class, white for the negative one: red, green and blue from 0 to 1.
 _COLOURS: Final = np.array(
     [[1.0, 1.0, 1.0], [0.84, 0.15, 0.1], [0.1, 0.6, 0.2], [0.12, 0.35, 0.85]]
 )
+# Points of the background on a side, about one for two pixels.
 _GRID: Final = 240
 
 
 @dataclass(frozen=True)
 class SimulatedConfig:
-    """What the figures depend on, beside the guess of T and the network, which are fixed.
+    """Options of the figures, beside the guess of T and the network, which are fixed.
 
     Attributes
     ----------

@@ -24,7 +24,9 @@ Proba = tuple[FloatArray, FloatArray]
 
 @dataclass(frozen=True, order=True)
 class NetworkTraining:
-    """What a network was trained on; with a run's number it says all that its p(label | x) is.
+    """Data and options that a network was trained with.
+
+    With the number of a run it says which p(label | x) the network gives.
 
     Attributes
     ----------
@@ -37,7 +39,7 @@ class NetworkTraining:
     network : str
         Name of the network.
     options : tuple of (str, float)
-        What it is made of.
+        Options of the network.
     version : int
         Raised when labels are drawn or networks trained in another way.
     """

@@ -23,7 +23,7 @@ from decoupling.retraining.answer import BESIDE, INFERRED, Retrained
 from decoupling.setred.classifier import SetredClassifier
 from decoupling.transitions.tasks import Task
 
-# Squares of what is no larger are numbers; what is inferred of all rows at once stays far below.
+# Largest amount that is accepted: its square is still a number. Amounts of a fit stay far below.
 _LARGEST: Final = 1e150
 
 Expected = Iterator[tuple[AnyArray, tuple[int, ...]]]

@@ -1,4 +1,4 @@
-"""What a file may hold: our records and estimators by name, and the types of their parts."""
+"""Contents that a file may have: our records and estimators by name, with their types."""
 
 from __future__ import annotations
 

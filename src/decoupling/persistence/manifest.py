@@ -1,4 +1,4 @@
-"""What a file says of itself, and whether that is so.
+"""The manifest of a file: what it says of the file, and whether that is so.
 
 A file is a zip of ``manifest.json``, which says what it holds and has the SHA-256 of everything
 else; ``state.json``, the records; ``arrays/*.npy``; and ``models/*.skops``, the classifiers.
@@ -60,7 +60,7 @@ def read_file(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
 
 
 def checked_about(about: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What the user says of a model, as JSON will have it."""
+    """Return what the user says of a model in values that JSON can hold; refuse any other."""
     if about is None:
         return {}
     try:
@@ -76,7 +76,7 @@ def as_json(tree: Any) -> bytes:
 
 
 def parsed(name: str, data: bytes) -> Any:
-    """What the JSON of a member says."""
+    """Parse the JSON of a member."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -84,7 +84,7 @@ def parsed(name: str, data: bytes) -> Any:
 
 
 def _entry(name: str, data: bytes) -> dict[str, Any]:
-    """What the manifest says of a member."""
+    """Entry of the manifest for a member."""
     entry: dict[str, Any] = {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
     if ARRAY.fullmatch(name):
         dtype, shape = array_kind(data)

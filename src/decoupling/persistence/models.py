@@ -188,7 +188,7 @@ def untrusted_types(path: str | PathLike[str]) -> list[str]:
 
 
 def describe(path: str | PathLike[str]) -> dict[str, Any]:
-    """What a file of `save` holds: its manifest, once the whole file has been checked.
+    """Return the manifest of a file of `save`, once the whole file has been checked.
 
     Nothing is built. The manifest has ``format``, ``schema``, ``library_version``, ``holds`` (the
     type of the model), ``about``, and ``members``: for each its ``sha256``, its ``size`` in bytes,
@@ -230,7 +230,7 @@ def _warn_of_lost(lost: list[str]) -> None:
 
 @contextmanager
 def _naming(path: str | PathLike[str]) -> Iterator[None]:
-    """Say which file it is that cannot be read."""
+    """Name the file in errors about it."""
     try:
         yield
     except ValueError as error:

@@ -54,7 +54,7 @@ class Writer:
     _names: dict[bytes, str] = field(default_factory=dict)
 
     def tree(self, value: Any, hint: Any = Any) -> Any:
-        """What JSON is to say of a value. ``hint`` is the type that it should have."""
+        """Describe a value for JSON. ``hint`` is the type that it should have."""
         if value is None or isinstance(value, bool | int | str):
             return value
         if isinstance(value, float):
@@ -109,7 +109,7 @@ class Writer:
         return self._member("arrays", "npy", array_bytes(array))
 
     def _objects(self, array: AnyArray) -> Any:
-        """Objects repeat: distinct ones, and which of them is where."""
+        """Objects as the distinct ones, and which of them is where: names repeat."""
         places: dict[tuple[type, Hashable], int] = {}
         codes = [places.setdefault((type(v), v), len(places)) for v in array.ravel().tolist()]
         distinct = [self.tree(value, Hashable) for _, value in places]
@@ -137,7 +137,7 @@ class Writer:
 
 @dataclass(frozen=True)
 class Reader:
-    """Turns such a tree back into the model.
+    """Turns a tree that `Writer` has made back into the model.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class Reader:
     models: Mapping[str, Any]
 
     def value(self, tree: Any, hint: Any = Any) -> Any:
-        """What the tree describes, which must be of the type ``hint``."""
+        """Build what a tree describes, which must be of the type ``hint``."""
         found = self._value(tree, hint)
         if not fits(found, hint):
             raise ValueError(f"{type_name(found)} where {hint} should be")
@@ -210,7 +210,7 @@ class Reader:
         return made
 
     def _retrained_of_5(self, parts: dict[str, Any]) -> Retrained:
-        """Of schema 5, in which the number of parts said which they were."""
+        """Read the record of schema 5, in which the number of parts said which they were."""
         hints = {name: hint for name, hint in fields_of(Retrained).items() if name != "beside"}
         found = Retrained(**{name: self.value(parts[name], hints[name]) for name in hints})
         beside: dict[int, tuple[str, ...]] = {1: (), 2: (INFERRED,), 3: (UNDONE, AS_NAMED)}

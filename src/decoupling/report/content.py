@@ -45,12 +45,14 @@ from decoupling.report.verdict import MENDED, SURE, finding_of, words_of
 if TYPE_CHECKING:
     from decoupling.classifier.estimator import DecouplingClassifier
 
+# Number of the layout of the dictionary; raised when a key changes its meaning or goes.
 SCHEMA: Final = 1
-# More classes than this are told of by their worst pairs alone.
+# Classes of which T is shown as a table at most; of more classes only the worst pairs are. A table
+# of twice as many is wider than a page.
 FOLDED: Final = 30
-# Wrong pairs of class and label that are listed.
+# Wrong pairs of class and label that are listed at most.
 WORST: Final = 10
-# Digits of probabilities.
+# Digits behind the point of all numbers but the bound: what is finer is not known.
 _DIGITS: Final = 6
 
 DESCRIPTIONS: Final = {
@@ -82,7 +84,7 @@ def report_content(
     decided: Sequence[int] = (),
     options: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """All that the report says, as a dictionary that JSON can hold.
+    """Return everything that the report says, as a dictionary that JSON can hold.
 
     It depends on nothing but its arguments: no time of day, no path. The module's docstring is its
     schema.

@@ -69,7 +69,7 @@ def demo_table(made: Demo) -> dict[str, AnyArray | list[object]]:
 
 @dataclass(frozen=True)
 class DemoScores:
-    """How near the answer is to the truth.
+    """Distance of the answer from the truth.
 
     Attributes
     ----------

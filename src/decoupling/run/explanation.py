@@ -1,4 +1,4 @@
-"""How the posterior of one row came about, in words and numbers."""
+"""The posterior of one row explained, in words and numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from decoupling.classifier.estimator import DecouplingClassifier
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """What is known of one row.
+    """Numbers behind the posterior of one row.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Explanation:
     retrained: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it with lists for arrays, and the words."""
+        """All attributes, with lists for arrays, and the words."""
         values = {
             name: value.tolist() if isinstance(value, np.ndarray) else value
             for name, value in vars(self).items()
@@ -61,7 +61,7 @@ class Explanation:
         return values | {"words": self.words()}
 
     def words(self) -> str:
-        """The same in a few sentences."""
+        """The explanation in a few sentences."""
         best = int(self.result.argmax())
         suggested = self.classes[best]
         given = "no label" if self.given is None else f"the label {self.given!r}"
@@ -103,14 +103,14 @@ class Explanation:
 
 
 def _percent(p: float) -> str:
-    """A probability; what is nearly certain is not called certain."""
+    """A probability in per cent; one that is nearly 1 is not called 100%."""
     if 0 < p < 0.0005:
         return "less than 0.1%"
     return "more than 99.9%" if 0.9995 <= p < 1 else f"{p:.1%}"
 
 
 def explanation_of(clf: DecouplingClassifier, row: int, *, decided: bool = False) -> Explanation:
-    """What is known of a row that a classifier was fitted on."""
+    """Explain the posterior of a row that a classifier was fitted on."""
     n_rows = len(clf.label_proba_)
     if not 0 <= row < n_rows:
         raise ValueError(f"row must be from 0 to {n_rows - 1}; got {row}.")

@@ -30,10 +30,11 @@ _RUN: Final = "run.json"
 _MODEL, _WARNINGS = "model.skops", "warnings.json"
 # All that is ever in the folder, also what a killed process leaves half written.
 _OURS: Final = (_RUN, ".run.*.part.json", "*.fit")
-# Writing a fit can take half as long as the fit. It gets this share of the time; what is left to
-# write is written when the run is interrupted.
+# Share of the time that writing fits may take. Writing one can take half as long as the fit itself.
+# What is not yet written is written when the run is interrupted; with twice the share fewer fits
+# are lost when it is killed outright.
 _SHARE: Final = 0.03
-# Networks of scikit-learn take an interruption for a wish to stop training, and go on with this.
+# Networks of scikit-learn answer an interruption with this warning, and return half trained.
 _HALF_TRAINED: Final = "Training interrupted by user."
 # Forged ones could crash the process: the folder is that of a run of one's own.
 _TREES: Final = frozenset(
@@ -63,7 +64,7 @@ def _fitted(estimator: Any, X: Any, codes: IntArray, params: dict[str, Any]) -> 
 def what_runs(
     settings: Mapping[str, Any], table: str, decisions: str | None = None
 ) -> dict[str, Any]:
-    """All that the bits of the answer depend on, by name.
+    """Everything that the bits of the answer depend on, by name.
 
     Parameters
     ----------
@@ -86,7 +87,7 @@ def what_runs(
 
 
 def is_there(folder: Path) -> bool:
-    """Whether a run was interrupted that can go on."""
+    """Whether the folder has fits of an interrupted run."""
     return (folder / _RUN).is_file()
 
 
@@ -145,7 +146,7 @@ class KeptFits:
         return len(self._waiting)
 
     def fit(self, estimator: Any, X: Any, codes: IntArray, params: dict[str, Any]) -> Any:
-        """A fit that was kept, or one that will be; warnings are given in both cases."""
+        """Return a fit that was kept, or make one and keep it; give its warnings in both cases."""
         key = self._key(estimator, X, codes, params) if self._possible else None
         found = None if key is None else self._read(key)
         if found is None:
@@ -159,7 +160,7 @@ class KeptFits:
         return found.model
 
     def write_waiting(self) -> None:
-        """Have all fits in the folder."""
+        """Write all fits that wait to the folder."""
         while self._waiting:
             self._write_next()
 
@@ -189,7 +190,7 @@ class KeptFits:
         return key.hexdigest()
 
     def _read(self, key: str) -> _Fit | None:
-        """What was kept; None if nothing was, or it cannot be read."""
+        """A fit that was kept; None if there is none, or it cannot be read."""
         path = self.folder / f"{key}.fit"
         if not path.is_file():
             return None
@@ -201,7 +202,7 @@ class KeptFits:
             return None  # it is fitted once more
 
     def _write_next(self) -> None:
-        """Write the fit that waits longest; if it cannot be written, none is any more."""
+        """Write the fit that waits longest; if that fails, keep no more fits."""
         start = self._time()
         key, fit = self._waiting[0]
         data = jotted(fit.model)

@@ -32,9 +32,9 @@ def probability_columns(solved: Solved) -> dict[str, Any]:
 
 
 def label_columns(solved: Solved) -> dict[str, Any]:
-    """All rows, those whose label is most probably wrong first, then the unlabelled ones.
+    """Columns of labels.csv: labels that are most probably wrong first, unlabelled rows last.
 
-    Rows that somebody has decided on come last: there is nothing left to do about them.
+    Rows that somebody has decided on come behind all of them: nothing is left to do there.
     """
     issues = solved.clf.label_issues(all_rows=True, with_unlabelled=True)
     problem = solved.problem
@@ -89,7 +89,7 @@ def write_tables(solved: Solved, folder: Path, *, form: str, raw: bool) -> None:
 
 
 def about_model(solved: Solved, settings: Settings) -> dict[str, Any]:
-    """What has to be known to read new rows as these were read, and to tell of these."""
+    """Facts kept with a model: how to read new rows, and what to say of the rows of the run."""
     problem = solved.problem
     return {
         "decided": solved.decided,

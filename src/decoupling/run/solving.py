@@ -23,7 +23,7 @@ from decoupling.tables.problem import Problem, as_label, pose
 from decoupling.tables.reading import Table, read_table
 from decoupling.transitions.tasks import Task
 
-# Letters of a warning. One that names something as long as a book need not be as long.
+# Letters of a warning at most. It may name something as long as a book, and would fill the screen.
 _LONGEST: Final = 1000
 
 
@@ -58,7 +58,7 @@ def read_problem(
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """What a run found.
+    """Answer of a run.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ def solve_problem(
 
 
 class Rehearsal(NamedTuple):
-    """What a run would do.
+    """Plan of a run: its task and its fits.
 
     Attributes
     ----------
