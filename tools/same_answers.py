@@ -626,8 +626,9 @@ def moved(numbers: dict[str, np.ndarray], path: Path) -> str:
             name: float(np.abs(np.nan_to_num(before[name] - numbers[name])).max(initial=0.0))
             for name in numbers
         }
-    worst = max(far, key=far.__getitem__)
-    return f"largest difference {far[worst]:.2g} in {worst}" if far[worst] else "names differ"
+    worst = max(far, key=far.__getitem__, default="")
+    different = bool(worst) and far[worst] > 0
+    return f"largest difference {far[worst]:.2g} in {worst}" if different else "texts differ"
 
 
 def main() -> int:
@@ -653,8 +654,8 @@ def main() -> int:
             if name in kept:
                 number = list(kept).index(name)
                 same = kept[name][0] == answer
-                note = "  NUMBERS " + moved(numbers, options.against / f"{number}.npz")
-                note = "  WORDS" if same else note
+                before = options.against / f"{number}.npz"
+                note = "  WORDS" if same else "  NUMBERS " + moved(numbers, before)
         print(f"{answer} {words} {name}{note}", flush=True)
         if options.keep:
             options.keep.mkdir(parents=True, exist_ok=True)
