@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from decoupling.cli.options import NOTHING_WRITTEN, Force, Json
-from decoupling.cli.run_files import file_names, report_of, write_files
+from decoupling.cli.run_files import replaced_names, report_of, write_files
 from decoupling.cli.running import solve_shown
 from decoupling.cli.terminal import console, plainly, print_json, print_written, told
 from decoupling.run.settings import LARGEST_SEED, Settings
@@ -38,7 +38,7 @@ def demo(
 
     with plainly(NOTHING_WRITTEN):
         settings = Settings(task="noisy", seed=seed)
-        refuse_existing(out, [*file_names(settings), _DIGITS], force=force)
+        refuse_existing(out, [*replaced_names(settings), _DIGITS], force=force)
         made = make_demo(seed)
         if not as_json:
             _tell_problem(made)

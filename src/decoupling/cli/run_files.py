@@ -36,9 +36,15 @@ def folder_for(file: Path) -> Path:
 
 
 def file_names(settings: Settings) -> list[str]:
-    """Files of a run."""
+    """Files that a run writes."""
     decided = [] if settings.decisions is None else [DECISIONS]
     return [f"probabilities.{settings.format}", *_FILES, *decided]
+
+
+def replaced_names(settings: Settings) -> list[str]:
+    """Files that a run writes or removes: probabilities of the other form are of another run."""
+    other = "csv" if settings.format == "parquet" else "parquet"
+    return [*file_names(settings), f"probabilities.{other}"]
 
 
 def command_of(file: str, settings: Settings) -> str:
@@ -99,8 +105,11 @@ def write_files(
     from decoupling.run.settings import settings_toml
     from decoupling.tables.writing import whole_files, write_csv
 
-    names = [*file_names(settings), *(more or {})]
-    with whole_files(out, names, force=force) as folder, busy("writing"):
+    others = list(more or {})
+    with (
+        whole_files(out, [*replaced_names(settings), *others], force=force) as folder,
+        busy("writing"),
+    ):
         write_tables(solved, folder, form=settings.format, raw=settings.raw_csv)
         for suffix in ("html", "md", "json"):
             report.save(folder / f"report.{suffix}")
@@ -117,11 +126,7 @@ def write_files(
         (folder / "run.toml").write_text(toml, encoding="utf-8")
         for name, columns in (more or {}).items():
             write_csv(folder / name, columns)
-    # A table of the other form would be that of another run.
-    (out / f"probabilities.{'csv' if settings.format == 'parquet' else 'parquet'}").unlink(
-        missing_ok=True
-    )
-    return [out / each for each in names]
+    return [out / each for each in [*file_names(settings), *others]]
 
 
 def path_from(folder: Path, file: Path) -> str:

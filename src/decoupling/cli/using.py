@@ -57,7 +57,7 @@ def apply(
         refuse_existing(out.parent, [out.name], force=force, inputs=[file, model])
         clf, about = _loaded(model, classifiers=True, trust=trust)
         with collected_warnings() as warned:
-            table = _applied(clf, about, file, out, settings)
+            table = _applied(clf, about, file, settings, out, force=force)
         if as_json:
             found = {"rows": len(table), "guesses": table.guesses, "warnings": told(warned)}
             print_json(found | {"files": [str(out)]})
@@ -70,12 +70,13 @@ def apply(
         print_written([out])
 
 
-def _applied(clf: Any, about: dict[str, Any], file: Path, out: Path, settings: Settings) -> Table:
+def _applied(
+    clf: Any, about: dict[str, Any], file: Path, settings: Settings, out: Path, *, force: bool
+) -> Table:
     """Read a table, and write a file with the classes of its rows."""
-    from decoupling._files import written_whole
     from decoupling.run.outputs import class_columns, new_rows
     from decoupling.tables.reading import read_table
-    from decoupling.tables.writing import write_csv, write_parquet
+    from decoupling.tables.writing import whole_file, write_csv, write_parquet
 
     with as_file(file) as path:
         table = read_table(
@@ -85,7 +86,7 @@ def _applied(clf: Any, about: dict[str, Any], file: Path, out: Path, settings: S
             decimal=settings.decimal,
         )
         columns = class_columns(clf, new_rows(table, about), table, about.get("id"))
-    with written_whole(out) as part:
+    with whole_file(out, force=force) as part:
         if out.suffix == ".csv":
             write_csv(part, columns, raw=settings.raw_csv)
         else:
@@ -129,7 +130,7 @@ def report(
     """
     from decoupling.report.content import report_content
     from decoupling.report.document import Report
-    from decoupling.tables.writing import refuse_existing
+    from decoupling.tables.writing import refuse_existing, whole_file
 
     with plainly(NOTHING_WRITTEN):
         refuse_existing(out.parent, [out.name], force=force, inputs=[model])
@@ -141,11 +142,12 @@ def report(
             commands=kept.get("commands", ()), decided=about.get("decided", ()),
             options=OPTIONS,
         )  # fmt: skip
-        path = Report(content).save(out)
+        with whole_file(out, force=force) as part:
+            Report(content).save(part)
         if as_json:
-            print_json({"verdict": content["verdict"], "files": [str(path)]})
+            print_json({"verdict": content["verdict"], "files": [str(out)]})
             return
-        print_written([path])
+        print_written([out])
 
 
 def _warnings(about: dict[str, Any]) -> list[Message]:

@@ -125,6 +125,12 @@ class KeptFits:
         Made with the first fit.
     run : mapping
         As from `what_runs`.
+
+    Attributes
+    ----------
+    complete : bool
+        Whether no more fits are to come. An error then leaves the folder: what went wrong had to do
+        with what is made of the fits, and they need not be made again.
     """
 
     def __init__(self, folder: Path, run: Mapping[str, Any]) -> None:
@@ -133,7 +139,8 @@ class KeptFits:
         self._waiting: deque[tuple[str, _Fit]] = deque()
         self._estimator: tuple[Any, bytes | None] = (None, None)
         self._made: list[Path] = []
-        self._possible = True
+        self._possible, self._room = True, True
+        self.complete = False
         self._begun, self._spent, self._last = monotonic(), 0.0, 0.0
 
     def __len__(self) -> int:
@@ -153,16 +160,16 @@ class KeptFits:
             found = _fitted(estimator, X, codes, params)
             if key is not None:
                 self._waiting.append((key, found))
-            while self._waiting and self._spent + self._last <= _SHARE * self._time():
-                self._write_next()
+            while self._may_write() and self._write_next():
+                pass
         for text in found.warnings:
             warnings.warn(text, stacklevel=2)
         return found.model
 
     def write_waiting(self) -> None:
-        """Write all fits that wait to the folder."""
-        while self._waiting:
-            self._write_next()
+        """Write all fits that wait to the folder, as far as there is room."""
+        while self._waiting and self._write_next():
+            pass
 
     def remove(self) -> None:
         """Remove the folder, unless there are files of others in it."""
@@ -173,6 +180,11 @@ class KeptFits:
                 path.rmdir()
             except OSError:  # it is not there, or not empty
                 break
+
+    def _may_write(self) -> bool:
+        """Whether it is time to write the next fit, which takes as long as the last one did."""
+        in_time = self._spent + self._last <= _SHARE * self._time()
+        return bool(self._waiting) and self._room and in_time
 
     def _time(self) -> float:
         return monotonic() - self._begun
@@ -201,8 +213,12 @@ class KeptFits:
         except (OSError, ValueError, LookupError, TypeError, ModuleNotFoundError):
             return None  # it is fitted once more
 
-    def _write_next(self) -> None:
-        """Write the fit that waits longest; if that fails, keep no more fits."""
+    def _write_next(self) -> bool:
+        """Write the fit that waits longest, and say whether that went well.
+
+        One that could not be read again ends the keeping. One for which there is no room waits for
+        `write_waiting`: by then there may be some.
+        """
         start = self._time()
         key, fit = self._waiting[0]
         data = jotted(fit.model)
@@ -213,12 +229,17 @@ class KeptFits:
             texts = json.dumps(fit.warnings).encode()
             with written_whole(self.folder / f"{key}.fit") as part:
                 part.write_bytes(packed({_MODEL: data, _WARNINGS: texts}))
-            self._waiting.popleft()
-        except (OSError, ValueError):  # no room, perhaps; the run itself can do without
+        except ValueError:
             self._possible = False
             self._waiting.clear()
+            return False
+        except OSError:
+            self._room = False
+            return False
+        self._waiting.popleft()
         self._last = self._time() - start
         self._spent += self._last
+        return True
 
     def _make_folder(self) -> None:
         if is_there(self.folder):
@@ -239,12 +260,17 @@ def _content(name: str, array: AnyArray) -> bytes:
 
 @contextmanager
 def keeping_fits(kept: KeptFits) -> Iterator[None]:
-    """Keep the fits made inside, and take those that were kept; an interruption leaves them."""
+    """Keep the fits made inside, and take those that were kept.
+
+    They are removed at the end, and after an error unless they are complete. An interruption leaves
+    them.
+    """
     token = FITTING.set(kept.fit)
     try:
         yield
     except Exception:
-        kept.remove()
+        if not kept.complete:
+            kept.remove()
         raise
     finally:
         FITTING.reset(token)
