@@ -148,7 +148,7 @@ def test_kinds_of_columns_can_be_said(tmp_path):
     output = call("check", "insects.csv", "--id", "who")
     assert "left out: size, since 120 of its 120 cells look like numbers" in output
     options = ("--numeric", "size", "--categorical", "who", "--exclude", "colour")
-    assert "features: 1 categories, 1 numbers" in call("check", "insects.csv", *options)
+    assert "features: 1 category, 1 number" in call("check", "insects.csv", *options)
     options = ("--id", "who", "--numeric", "size", *QUICK)
     call("run", "insects.csv", *options, "--out", "once")
     assert "--numeric size" in (tmp_path / "once" / "report.md").read_text()
@@ -223,10 +223,10 @@ def test_apply_explain_and_report_from_the_model(tmp_path):
     assert "cells of categories that were never seen, the first 'green'" in output
     assert "classes.csv already" in call("apply", "out", "new.csv", "--out", "classes.csv", code=2)
     output = call("explain", "i3", "out")
-    assert "Row 3 has" in output
+    assert "Row 3 (id 'i3') has" in output
     assert "p(class | label, x)" in output
-    known = json.loads(call("explain", 3, "out/model.decoupling", "--json"))
-    assert known["row"] == 3
+    known = json.loads(call("explain", "--row", 3, "out/model.decoupling", "--json"))
+    assert (known["row"], known["id"]) == (3, "i3")
     assert sum(known["result"]) == pytest.approx(1)
     call("report", "out", "--out", "more.md", "--review", 5)
     assert "insects.csv" in (tmp_path / "more.md").read_text(encoding="utf-8")
@@ -481,7 +481,7 @@ def test_forests_are_applied_only_if_trusted():
     )
     call("run", "insects.csv", "--id", "who", "--estimator", "small:forest", "--out", "out",
          "--rounds", 0, "--folds", 2)  # fmt: skip
-    call("explain", 1, "out")
+    call("explain", "i1", "out")
     assert "--trust" in call("apply", "out", "insects.csv", code=2)
     call("apply", "out", "insects.csv", "--trust")
     assert np.mean([row["class"] for row in rows_of("classes.csv")] == CLASSES) > 0.9
@@ -641,9 +641,10 @@ def test_a_run_that_fails_leaves_no_fits(tmp_path, monkeypatch):
     def fail(*arguments, **options):
         raise ValueError("It went wrong.")
 
-    monkeypatch.setattr("decoupling.persistence.save", fail)
+    monkeypatch.setattr("decoupling.classifier.steps.infer", fail)
     write_table()
-    call("run", "insects.csv", "--id", "who", *QUICK, "--out", "a/b", code=2)
+    output = call("run", "insects.csv", "--id", "who", *QUICK, "--out", "a/b", code=2)
+    assert "It went wrong." in output
     assert [path.name for path in tmp_path.iterdir()] == ["insects.csv"]
 
 

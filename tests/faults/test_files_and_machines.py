@@ -190,9 +190,18 @@ def test_30_no_room_or_no_right_to_write(table, command, refused, tmp_path, monk
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("decoupling.persistence.save", full)
-    assert "No space left" in refused("run", "pets.csv", *QUICK, "--force", "--task", "noisy")
+    line = ("run", "pets.csv", *QUICK, "--force", "--task", "noisy")
+    output = refused(*line)
+    assert re.search(r"no room on the disk to write pets_labels: [\d.]+ MB are free", output)
     assert (tmp_path / "pets_labels" / "labels.csv").read_bytes() == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["pets.csv", "pets_labels"]
+    left = ["pets.csv", "pets_labels", "pets_labels.resume"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == left, (
+        "the fits need not be made anew"
+    )
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    assert "Going on from 2 fits" in command(*line, "--resume")
+    assert sorted(path.name for path in tmp_path.iterdir()) == left[:2]
 
 
 def test_30_links_that_lead_nowhere(table, command, refused, tmp_path):

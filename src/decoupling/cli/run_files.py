@@ -101,7 +101,8 @@ def write_files(
     ``file`` is the path of the table from ``out``; ``more`` are tables by the names of their files.
     """
     from decoupling.persistence import save
-    from decoupling.run.outputs import about_model, write_tables
+    from decoupling.run.about import about_run
+    from decoupling.run.outputs import write_tables
     from decoupling.run.settings import settings_toml
     from decoupling.tables.writing import whole_files, write_csv
 
@@ -113,12 +114,7 @@ def write_files(
         write_tables(solved, folder, form=settings.format, raw=settings.raw_csv)
         for suffix in ("html", "md", "json"):
             report.save(folder / f"report.{suffix}")
-        about = about_model(solved, settings) | {
-            "report": {
-                "title": report.content["title"], "data": digest,
-                "commands": report.content["reproduce"]["commands"],
-            }
-        }  # fmt: skip
+        about = about_run(solved, settings, report.content, digest)
         save(solved.clf, folder / "model.decoupling", about=about)
         if decisions is not None:
             shutil.copyfile(decisions, folder / DECISIONS)
