@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from decoupling._text import UNLABELLED
 from decoupling._typing import AnyArray, BoolArray
 from decoupling.report.text import plain
 from decoupling.tables.problem import Problem, as_label
@@ -77,8 +78,8 @@ def read_decisions(path: Path, problem: Problem) -> Decisions:
         if decision == "reject":
             if class_ not in (None, label):
                 raise TableError(
-                    f"{where}: to reject is to keep the label, {label!r}, and the class is "
-                    f"{class_!r}. Make the decision change, or the class that label."
+                    f"{where}: to reject is to keep what was given, {_called(label)}, and the "
+                    f"class is {class_!r}. Write change for the decision, or no class."
                 )
             class_ = label  # a row without a label stays so
         elif class_ is None:
@@ -87,9 +88,14 @@ def read_decisions(path: Path, problem: Problem) -> Decisions:
         if before.class_ != class_:
             raise TableError(
                 f"{path.name}, rows {before.number} and {number}: row {row!r} is decided on twice, "
-                f"as {before.class_!r} and as {class_!r}. Leave one of them."
+                f"as {_called(before.class_)} and as {_called(class_)}. Leave one of them."
             )
     classes = np.full(len(names), None, dtype=object)
     for k, one in decided.items():
         classes[k] = one.class_
     return Decisions(np.array([name is not None for name in classes]), classes)
+
+
+def _called(label: Any) -> str:
+    """A label in a message."""
+    return UNLABELLED if label is None else repr(label)
