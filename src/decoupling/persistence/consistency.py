@@ -21,6 +21,7 @@ from decoupling.likelihood.average import AveragedAnswer
 from decoupling.persistence.skops_files import NotKept
 from decoupling.retraining.answer import BESIDE, INFERRED, Retrained
 from decoupling.setred.classifier import SetredClassifier
+from decoupling.transitions.choice import label_codes
 from decoupling.transitions.tasks import Task
 
 # Largest amount that is accepted: its square is still a number. Amounts of a fit stay far below.
@@ -172,6 +173,7 @@ def _check_classifier(model: DecouplingClassifier) -> None:
     _check_codes(model.task_.own, n_labels, least=-1)
     if model.labels_ != model.task_.labels or model.labels_ != model.posterior_.labels:
         raise ValueError("labels that are not those of its parts")
+    label_codes(model.task_, model.observed_)  # refuses labels that the task does not have
     form = model.label_model_.form
     *rates, labels = form.ensembles
     _check_ensemble(labels, n_labels)
