@@ -87,8 +87,6 @@ KINDS: Final[dict[str, Callable[[], Any]]] = {
     "given": given,
     "setred": setred,
 }
-# The schema that a kind came with, if not the first.
-SINCE: Final = {"self_trained": 2, "one_sided": 4, "given": 5}
 # Rows that a kind predicts, if not `NEW`.
 ROWS: Final = {"given": np.random.default_rng(7).dirichlet(np.ones(3), 5)}
 

@@ -32,8 +32,9 @@ with atheris.instrument_imports(include=["decoupling", "skops", "zipfile", "json
     from decoupling import load
     from decoupling.persistence.manifest import SCHEMA
 
-# Imports take half of it.
+# Memory that the process may take, in MiB; imports take half of it.
 MOST_MIB = 512
+# Seconds that one file may take; whole ones take a fraction of a second.
 LONGEST_S = 60
 
 

@@ -26,7 +26,7 @@ MODULE_LINES = 350
 FUNCTION_LINES = 45
 # Parameters of a function at most, without self and cls.
 PARAMETERS = 9
-# Modules beside the packages, `__init__` and `__main__` among them.
+# Modules beside the packages at most, `__init__` and `__main__` among them.
 ROOT_MODULES = 9
 WHY = "# Over the limit: "
 
@@ -51,7 +51,7 @@ class Module:
 
     @cached_property
     def tree(self) -> ast.Module:
-        """What it parses to."""
+        """Its syntax tree."""
         return ast.parse(self.text)
 
     @cached_property
@@ -73,7 +73,7 @@ class Module:
         return number < len(self.source) and self.source[number].startswith(("def ", "@"))
 
     def functions(self) -> list[Function]:
-        """All functions and methods."""
+        """Functions and methods in it."""
         found = []
         for node in ast.walk(self.tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -108,7 +108,7 @@ class Module:
 
 
 def modules() -> dict[str, Module]:
-    """All modules by name."""
+    """Read all modules, by name."""
     found = {}
     for path in sorted((SOURCE / PACKAGE).rglob("*.py")):
         parts = path.relative_to(SOURCE).with_suffix("").parts
@@ -181,7 +181,7 @@ def files_twice(known: dict[str, Module]) -> dict[str, list[str]]:
 
 
 def over_the_limits(known: dict[str, Module]) -> tuple[list[str], list[str]]:
-    """What is over a limit: with a comment that says why, and without."""
+    """List what is over a limit: with a comment that says why, and without."""
     excused, bare = [], []
     for module in known.values():
         if len(module.source) > MODULE_LINES:

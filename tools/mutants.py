@@ -218,7 +218,7 @@ def main() -> int:
 
 
 def failing_tests(mutant: Mutant, tests: str) -> list[str]:
-    """Of these tests those that fail when the sources carry this mutant."""
+    """Find those of these tests that fail when the sources carry this mutant."""
     with tempfile.TemporaryDirectory() as folder:
         for part in ("src", "tests"):
             shutil.copytree(ROOT / part, Path(folder, part))

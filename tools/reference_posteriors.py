@@ -28,17 +28,22 @@ from scipy.stats import beta
 
 from decoupling import Posterior, infer
 from decoupling._files import written_whole
-from decoupling.experiments.drawing import BLACK, BLUE, GREEN, ORANGE, new_figure, save
+from decoupling.experiments.figures import BLACK, BLUE, GREEN, ORANGE, new_figure, save_figure
 from decoupling.inference.errors.integrated import Integrated
 from decoupling.inference.errors.marginal import log_marginal, simplex_nodes
 
+# Seed of data and draws; another one gives other golden files.
 SEED = 20
+# Chains of each sampler, whose agreement says whether they have mixed.
 CHAINS = 4
+# Probability that an interval is to hold.
 LEVEL = 0.9
+# Quantiles that are kept of every entry, by name.
 QUANTILES = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
-# What the library takes a row for by default.
+# Observations that a row counts for, which is the default of the library.
 EVIDENCE = 100.0
-# Nodes for each axis of the simplex where rows count for so much that polynomials are long.
+# Nodes for each axis of the simplex, by the number of classes. Rows count for so much that the
+# polynomials are long.
 NODES = {2: 64, 3: 24}
 METHODS = ("bound", "exact", "integrated")
 EXPECTED_LOG = {"bound": "bound", "exact": "exact", "integrated": "bound"}
@@ -50,7 +55,7 @@ READINGS = {"as_written": "as written", "tempered": "tempered", "ordinary": "ord
 
 
 def make_golden(problem: Problem) -> dict[str, Any]:
-    """All that is kept of a problem: its data, and summaries of its three posteriors."""
+    """Make what is kept of a problem: its data, and summaries of its three posteriors."""
     rng = np.random.default_rng([SEED, zlib.crc32(problem.name.encode())])
     counted, labelled = draw_counted(problem, rng), draw_labelled(problem, rng)
     # What is kept is what was used.
@@ -177,7 +182,7 @@ def of_draws(chains: Array) -> dict[str, float]:
 def library(
     problem: Problem, proba: Array, method: str, evidence: float | None = None
 ) -> Posterior:
-    """What `infer` finds; rows count for ``evidence`` everywhere, or as by default."""
+    """Answer of `infer`, with rows that count for ``evidence`` everywhere, or as by default."""
     options = {} if evidence is None else {"evidence": evidence, "transition_evidence": evidence}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # some problems are meant to be hard
@@ -356,7 +361,7 @@ def checks(golden: dict[str, dict[str, Any]], folder: Path) -> Iterator[str]:
 
 
 def page(golden: dict[str, dict[str, Any]], found: list[dict[str, Any]], folder: Path) -> str:
-    """All of the README."""
+    """Write the whole README."""
     summaries = [
         value
         for record in golden.values()
@@ -461,7 +466,7 @@ def draw_intervals(found: list[dict[str, Any]], path: Path) -> None:
         panels[0].fill_between([], [], [], color="0.9", label="exact 90% interval (if normal)"),
     ]
     figure.legend(handles=handles, loc="outside lower left", ncols=5, fontsize=8)
-    save(figure, path)
+    save_figure(figure, path)
 
 
 def main() -> None:

@@ -13,17 +13,18 @@ from decoupling.inference.ascent.gamma_posterior import GammaPosterior
 
 # Whole numbers of labels of a row, where the model is taken as it is written.
 COUNT = 20
-# Classes are normals on a line, so many standard deviations apart.
+# Distance of neighbouring classes, which are normals on a line, in standard deviations.
 APART = 3.0
-# Concentrations of the class balance, of which the shares are drawn.
+# Concentration of every class in the Dirichlet distribution that class balances are drawn from.
 BALANCE = 10.0
 
+# T of the problems with three classes.
 _THREE_CLASSES = np.array([[0.8, 0.15, 0.05], [0.05, 0.8, 0.15], [0.1, 0.1, 0.8]])
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is known of the labelling and of the classes, and how many rows there are."""
+    """A problem: what is known of the labelling and of the classes, and the number of rows."""
 
     name: str
     title: str
@@ -33,7 +34,7 @@ class Problem:
 
     @property
     def prior(self) -> Prior:
-        """The same as arrays; a learned gamma begins at mass 1."""
+        """The prior as arrays; a learned gamma begins at concentrations that sum to 1."""
         known = self.transitions.known
         strength = np.where(known, 1.0, self.transitions.strength)
         rows = self.transitions.mean * strength[:, None]

@@ -44,7 +44,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Failure:
-    """What went wrong, at which line of the file, and what was printed instead of what is shown."""
+    """A failure at a line of the file, and what was printed instead of what is shown there."""
 
     line: int
     message: str

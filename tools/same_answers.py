@@ -153,7 +153,7 @@ OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def said(clf: DecouplingClassifier, new: Any) -> Answer:
-    """All that a fitted classifier has to say."""
+    """Collect what a fitted classifier says."""
     posterior = clf.posterior_
     issues = clf.label_issues(all_rows=True, with_unlabelled=True)
     lower, upper = clf.transition_interval()
@@ -314,7 +314,7 @@ def numbers() -> Answer:
 
 @problem("one class is left")
 def too_few() -> Answer:
-    """What is said of labels that cannot be learnt from."""
+    """Errors and warnings about labels that cannot be learnt from."""
     X, classes = rows()
     y = np.where(classes == 0, "ant", None)
     try:
@@ -361,7 +361,7 @@ def distributions(n: int = 300, seed: int = 0) -> tuple[np.ndarray, TransitionPr
 
 
 def inferred(posterior: Any) -> Answer:
-    """All that a posterior has to say."""
+    """Collect what a posterior says."""
     return {
         "Pi": np.asarray(posterior.class_concentration),
         "Theta": posterior.transition_concentration,
@@ -514,7 +514,7 @@ def add_commands() -> None:
 
 
 def run_command(kind: str, task: str) -> Answer:
-    """What `check` and `run` print and write of a table."""
+    """Output and files of `check` and `run` on a table."""
     from typer.testing import CliRunner
 
     from decoupling.cli import app
@@ -626,8 +626,9 @@ def moved(numbers: dict[str, np.ndarray], path: Path) -> str:
             name: float(np.abs(np.nan_to_num(before[name] - numbers[name])).max(initial=0.0))
             for name in numbers
         }
-    worst = max(far, key=far.__getitem__)
-    return f"largest difference {far[worst]:.2g} in {worst}" if far[worst] else "names differ"
+    worst = max(far, key=far.__getitem__, default="")
+    different = bool(worst) and far[worst] > 0
+    return f"largest difference {far[worst]:.2g} in {worst}" if different else "texts differ"
 
 
 def main() -> int:
@@ -653,8 +654,8 @@ def main() -> int:
             if name in kept:
                 number = list(kept).index(name)
                 same = kept[name][0] == answer
-                note = "  NUMBERS " + moved(numbers, options.against / f"{number}.npz")
-                note = "  WORDS" if same else note
+                before = options.against / f"{number}.npz"
+                note = "  WORDS" if same else "  NUMBERS " + moved(numbers, before)
         print(f"{answer} {words} {name}{note}", flush=True)
         if options.keep:
             options.keep.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from decoupling.experiments.drawing import in_few_colours
+from decoupling.experiments.figures import in_few_colours
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -21,9 +21,11 @@ from sklearn.naive_bayes import GaussianNB
 
 from decoupling import DecouplingClassifier
 
+# Fits after which all caches are warm, and memory in use is taken for the first time.
 WARM = 200
-# What an allocator may keep for itself.
+# Growth of memory in MiB that an allocator may keep for itself; a leak of 10 kB a fit is as much.
 SLACK_MIB = 8.0
+# Threads that fit at once, more than most machines have cores for.
 THREADS = 8
 
 

@@ -24,7 +24,7 @@ from scipy.stats import binom
 from decoupling import Posterior, infer
 from decoupling._files import written_whole
 from decoupling.experiments import json_lines
-from decoupling.experiments.drawing import (
+from decoupling.experiments.figures import (
     BLACK,
     BLUE,
     GREEN,
@@ -32,7 +32,7 @@ from decoupling.experiments.drawing import (
     PURPLE,
     RED,
     new_figure,
-    save,
+    save_figure,
 )
 from decoupling.inference.errors.integrated import Integrated
 
@@ -46,13 +46,15 @@ SIMULATORS = {
     "fitted proba, integrated": "normals, label model fitted, integrated",
 }
 COLOURS = dict(zip(SIMULATORS, (BLUE, PURPLE, BLACK, GREEN, ORANGE, RED), strict=True))
-# Where quantiles of what is reported are looked up.
+# Levels of the reported quantiles; the last six look at the upper tail.
 LEVELS = np.concatenate([np.linspace(0.0125, 0.9875, 40), 1.0 - np.logspace(-2.5, -7, 6)])
-# What takes longer, k-hat and the exact expected logarithm, is done in so many runs only.
+# Runs in which k-hat and the exact expected logarithm, which take longer, are computed.
 FEWER = 100
-# Points of the ECDF, and how sure the band around it is.
+# Points at which the distribution of the places is compared with the uniform one.
 POINTS = np.linspace(0.0, 1.0, 101)[1:-1]
+# Probability that the band holds a uniform distribution at all points together.
 SURE = 0.95
+# k-hat above which importance weights are too heavy to trust, the limit of its authors.
 TOO_HEAVY = 0.7
 
 
@@ -157,7 +159,7 @@ class Store:
 
 
 def verdict(pit: np.ndarray, low: np.ndarray, high: np.ndarray) -> str:
-    """What the places of the truth say, in a few words."""
+    """Say in a few words what the places of the truth mean."""
     ecdf = np.array([(pit <= point).mean() for point in POINTS])
     if ((ecdf >= low) & (ecdf <= high)).all():
         return "uniform"
@@ -263,7 +265,7 @@ def draw_ecdfs(store: Store, path: Path) -> None:
     ]
     handles.append(panels[0, 0].fill_between([], [], [], color="0.85", label="95% of uniform"))
     figure.legend(handles=handles, loc="outside lower left", ncols=3, fontsize=8)
-    save(figure, path)
+    save_figure(figure, path)
 
 
 TEXT = """\

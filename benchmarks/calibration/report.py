@@ -13,7 +13,7 @@ from benchmarks.calibration.study import (
     Setting,
     settings,
 )
-from decoupling.experiments.drawing import save
+from decoupling.experiments.figures import save_figure
 
 Kept = dict[tuple[Setting, int], dict[str, dict[str, list[float]]]]
 # What a 90% interval of T is to hold, where the model holds.
@@ -229,5 +229,5 @@ def _draw(found: dict[Setting, Summary], path: Path) -> None:
         ax.grid(alpha=0.3)
     axes[0, 0].set_ylabel("share of intervals that hold the truth")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
-    save(figure, path)
+    save_figure(figure, path)
     plt.close(figure)

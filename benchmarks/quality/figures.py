@@ -15,7 +15,7 @@ from benchmarks.quality.standing import (
     competing,
     standard_error,
 )
-from decoupling.experiments.drawing import save
+from decoupling.experiments.figures import save_figure
 
 FOLDER = Path(__file__).with_name("figures")
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#aa3377", "#66ccee", "#9a9a9a")
@@ -27,7 +27,7 @@ def draw(results: Results) -> None:
 
     mpl.use("agg")
     for name, figure in (("tasks", by_task(results)), ("margins", margins(results))):
-        save(figure, FOLDER / f"{name}.png")
+        save_figure(figure, FOLDER / f"{name}.png")
 
 
 def by_task(results: Results) -> object:

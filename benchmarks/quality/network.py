@@ -19,9 +19,9 @@ from benchmarks.quality.store import Cell
 from benchmarks.timing import progress
 from decoupling import DecouplingClassifier
 from decoupling.experiments.data import load_data
+from decoupling.experiments.labelling_tasks import NEGATIVE, TASKS, UNLABELLED, LabellingTask
 from decoupling.experiments.networks import NETWORKS
-from decoupling.experiments.store import Training, digest
-from decoupling.experiments.tasks import NEGATIVE, TASKS, UNLABELLED, LabellingTask
+from decoupling.experiments.store import NetworkTraining, digest
 from decoupling.fits.given import GivenProba
 
 CACHE = Path(__file__).parents[2] / "results" / "cache"
@@ -99,7 +99,7 @@ def cells(cache: Path, n_runs: int) -> list[Cell]:
 
 
 def _file(cache: Path, task: str, labels: int, run: int) -> Path:
-    training = Training("fashion", task, labels, NETWORK, tuple(NETWORKS[NETWORK].items()))
+    training = NetworkTraining("fashion", task, labels, NETWORK, tuple(NETWORKS[NETWORK].items()))
     return cache / f"{digest(training)}-{run}.npz"
 
 

@@ -26,7 +26,7 @@ def main() -> None:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Stop as after Ctrl-C, so that unfinished files are removed whatever the signal is."""
+    """Answer every signal to stop as Ctrl-C is answered, so that half-written files are removed."""
     raise KeyboardInterrupt
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -10,10 +12,16 @@ from pathlib import Path
 from threading import get_ident
 from typing import Final
 
+from decoupling._text import Message
+
 # Letters of the name of a file that the name of its unfinished part keeps. They have 4 bytes each
 # at most, and file systems allow 255 bytes. Twice as many would leave too little for the rest.
 _KEPT: Final = 20
 _NUMBER: Final = count()
+# Numbers of the errors that a full disk gives: there is no room, or no more for this user.
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT)
+# Bytes of a megabyte.
+_MEGA: Final = 1e6
 
 
 @contextmanager
@@ -23,7 +31,7 @@ def written_whole(path: Path) -> Iterator[Path]:
     # long as the system allows.
     own = f"{os.getpid()}-{get_ident()}-{next(_NUMBER)}"
     part = path.with_name(f".{path.stem[:_KEPT]}.{own}.part{path.suffix[:_KEPT]}")
-    with made_folder(path.parent):
+    with naming_full_disk(path), made_folder(path.parent):
         try:
             yield part
             sync(part)
@@ -49,6 +57,29 @@ def made_folder(folder: Path) -> Iterator[None]:
             except OSError:  # somebody else has put something there
                 break
         raise
+
+
+@contextmanager
+def naming_full_disk(path: Path) -> Iterator[None]:
+    """Say what cannot be written, and how much room there is, if the disk is full."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        whole = path.absolute()
+        there = next(each for each in (whole, *whole.parents) if each.exists())
+        told = OSError(
+            Message(
+                "no-room",
+                "There is no room on the disk to write {path}: {free:.1f} MB are free. Make room, "
+                "or write to another disk.",
+                path=str(path),
+                free=shutil.disk_usage(there).free / _MEGA,
+            )
+        )
+        told.errno = error.errno
+        raise told from error
 
 
 def sync(path: Path) -> None:

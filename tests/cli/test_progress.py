@@ -67,3 +67,14 @@ def test_nothing_is_shown_where_nobody_watches(monkeypatch):
     with progress.fits_shown():
         assert log.level == level
     assert out.getvalue() == ""
+
+
+def test_the_time_left_is_shown_though_a_fit_takes_long():
+    """Minutes pass between fits, more than rich looks back unless it is told to."""
+    now = [0.0]
+    bar = progress.bar(console=Console(file=StringIO()), get_time=lambda: now[0])
+    task = bar.add_task("fits", total=10)
+    for _ in range(3):
+        now[0] += 300.0
+        bar.advance(task)
+    assert bar.tasks[0].time_remaining == pytest.approx(7 * 300.0, rel=0.01)

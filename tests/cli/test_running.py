@@ -68,11 +68,21 @@ def test_check_says_what_is_there_and_writes_nothing(tmp_path):
     output = call("check", "insects.csv", "--id", "who")
     assert "insects.csv: 120 rows, 4 columns" in output
     assert "guessed: delimiter ',', label column 'label'" in output
-    assert "features: 1 numbers, 1 categories" in output
+    assert "features: 1 number, 1 category" in output
     assert [path.name for path in tmp_path.iterdir()] == ["insects.csv"]
     found = json.loads(call("check", "insects.csv", "--id", "who", "--json"))
     assert found["rows"] == 120
     assert sum(found["labels"].values()) + found["unlabelled"] == 120
+
+
+def test_check_says_how_many_classifiers_a_run_fits_at_most():
+    write_table()
+    options = ("insects.csv", "--id", "who", "--folds", "3", "--rounds", "2", "--task", "noisy")
+    found = json.loads(call("check", *options, "--json"))["fits"]
+    # Three folds, three fits within them, and two rounds: three folds, six within between them.
+    assert found["stages"] == {"p(label | x)": 3, "p(label | x) within folds": 3, "2 rounds": 12}
+    assert found["total"] == 18
+    assert "classifiers to fit: 18 at most: 3 for p(label | x)" in call("check", *options)
 
 
 def test_run_writes_all_files(tmp_path):
@@ -138,7 +148,7 @@ def test_kinds_of_columns_can_be_said(tmp_path):
     output = call("check", "insects.csv", "--id", "who")
     assert "left out: size, since 120 of its 120 cells look like numbers" in output
     options = ("--numeric", "size", "--categorical", "who", "--exclude", "colour")
-    assert "features: 1 categories, 1 numbers" in call("check", "insects.csv", *options)
+    assert "features: 1 category, 1 number" in call("check", "insects.csv", *options)
     options = ("--id", "who", "--numeric", "size", *QUICK)
     call("run", "insects.csv", *options, "--out", "once")
     assert "--numeric size" in (tmp_path / "once" / "report.md").read_text()
@@ -213,10 +223,10 @@ def test_apply_explain_and_report_from_the_model(tmp_path):
     assert "cells of categories that were never seen, the first 'green'" in output
     assert "classes.csv already" in call("apply", "out", "new.csv", "--out", "classes.csv", code=2)
     output = call("explain", "i3", "out")
-    assert "Row 3 has" in output
+    assert "Row 3 (id 'i3') has" in output
     assert "p(class | label, x)" in output
-    known = json.loads(call("explain", 3, "out/model.decoupling", "--json"))
-    assert known["row"] == 3
+    known = json.loads(call("explain", "--row", 3, "out/model.decoupling", "--json"))
+    assert (known["row"], known["id"]) == (3, "i3")
     assert sum(known["result"]) == pytest.approx(1)
     call("report", "out", "--out", "more.md", "--review", 5)
     assert "insects.csv" in (tmp_path / "more.md").read_text(encoding="utf-8")
@@ -471,7 +481,7 @@ def test_forests_are_applied_only_if_trusted():
     )
     call("run", "insects.csv", "--id", "who", "--estimator", "small:forest", "--out", "out",
          "--rounds", 0, "--folds", 2)  # fmt: skip
-    call("explain", 1, "out")
+    call("explain", "i1", "out")
     assert "--trust" in call("apply", "out", "insects.csv", code=2)
     call("apply", "out", "insects.csv", "--trust")
     assert np.mean([row["class"] for row in rows_of("classes.csv")] == CLASSES) > 0.9
@@ -631,9 +641,10 @@ def test_a_run_that_fails_leaves_no_fits(tmp_path, monkeypatch):
     def fail(*arguments, **options):
         raise ValueError("It went wrong.")
 
-    monkeypatch.setattr("decoupling.persistence.save", fail)
+    monkeypatch.setattr("decoupling.classifier.steps.infer", fail)
     write_table()
-    call("run", "insects.csv", "--id", "who", *QUICK, "--out", "a/b", code=2)
+    output = call("run", "insects.csv", "--id", "who", *QUICK, "--out", "a/b", code=2)
+    assert "It went wrong." in output
     assert [path.name for path in tmp_path.iterdir()] == ["insects.csv"]
 
 

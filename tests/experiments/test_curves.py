@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from decoupling.experiments.curves import evaluate, grid, label_counts
-from decoupling.experiments.curves_report import draw, shapes, summarise, table
+from decoupling.experiments.curves_report import draw_curves, shapes, summarise, table
 from decoupling.experiments.data import load_data
 from decoupling.experiments.findings import shape_table
+from decoupling.experiments.labelling_tasks import TASKS
 from decoupling.experiments.store import Results, run_cells
-from decoupling.experiments.tasks import TASKS
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_table_and_figures(found, tmp_path):
     assert len(text.splitlines()) == 2 + 7 * 2
     assert "| Positive-unlabelled | 150 | 1 |" in text
     assert len(shape_table(shapes(summaries, 150)).splitlines()) == 11
-    written = list(draw(summaries, cells[-1][0], tmp_path))
+    written = list(draw_curves(summaries, cells[-1][0], tmp_path))
     assert [path.stem for path in written] == ["f1", "log_loss", "calibration", "transitions"]
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in written)
 

@@ -3,9 +3,9 @@
 import pytest
 
 from decoupling.experiments import json_lines
-from decoupling.experiments.store import Config, Results, Training
+from decoupling.experiments.store import Config, NetworkTraining, Results
 
-CONFIG = Config(Training("digits", "pu", 20, "mlp", (("hidden", 64),)), "pu")
+CONFIG = Config(NetworkTraining("digits", "pu", 20, "mlp", (("hidden", 64),)), "pu")
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from decoupling.experiments.findings import shape_table
 from decoupling.experiments.networks import network
 from decoupling.experiments.self_training import inner_space, self_train, self_training_cells
 from decoupling.experiments.self_training_report import (
-    Rounds,
+    TaskRuns,
     draw_rounds,
     rounds_like,
     rounds_shapes,
@@ -62,7 +62,7 @@ def test_findings_table_and_figures(found, tmp_path):
 
 
 def test_runs_of_unequal_length():
-    one = Rounds(None, [{"F1": [0.0, 0.5, 0.7]}, {"F1": [0.0, 0.9]}])
+    one = TaskRuns(None, [{"F1": [0.0, 0.5, 0.7]}, {"F1": [0.0, 0.9]}])
     np.testing.assert_array_equal(one.by_round("F1"), [[0, 0.5, 0.7], [0, 0.9, 0.9]])
     assert one.by_round("F1", 5).shape == (2, 5)
 

@@ -8,13 +8,13 @@ import pytest
 
 from decoupling.experiments.store import (
     Config,
+    NetworkTraining,
     Results,
-    Training,
     cached_proba,
     digest,
 )
 
-TRAINING = Training("digits", "pu", 20, "mlp", (("hidden", 64), ("alpha", 0.01)))
+TRAINING = NetworkTraining("digits", "pu", 20, "mlp", (("hidden", 64), ("alpha", 0.01)))
 CONFIG = Config(TRAINING, "pu", (("evidence", 1.0),))
 
 
@@ -61,8 +61,12 @@ def test_every_part_of_a_configuration_counts():
     others = [
         Config(TRAINING, "pu"),
         Config(TRAINING, "pu3", CONFIG.inference),
-        Config(Training("digits", "pu", 20, "mlp", (("hidden", 65),)), "pu", CONFIG.inference),
-        Config(Training("digits", "pu", 21, "mlp", TRAINING.options), "pu", CONFIG.inference),
+        Config(
+            NetworkTraining("digits", "pu", 20, "mlp", (("hidden", 65),)), "pu", CONFIG.inference
+        ),
+        Config(
+            NetworkTraining("digits", "pu", 21, "mlp", TRAINING.options), "pu", CONFIG.inference
+        ),
     ]
     assert len({digest(config) for config in [CONFIG, *others]}) == 5
     record = json.loads(json.dumps({"hash": digest(CONFIG)}))

@@ -25,7 +25,7 @@ from decoupling import TransitionDisplay, TransitionPrior, infer, load, save
 from decoupling.fits.ensembles import fit_clone
 from decoupling.inference.ascent import shared_steps
 from decoupling.inference.ascent.monitor import Trace
-from decoupling.persistence.manifest import SCHEMA
+from decoupling.persistence.manifest import OLDEST, SCHEMA
 from decoupling.run import fits_kept
 
 QUICK = ("--rounds", 0, "--folds", 2)
@@ -122,8 +122,8 @@ def test_27_files_that_want_to_do_harm(tmp_path, monkeypatch, content, message):
 
 
 def test_28_files_of_other_versions(tmp_path, problem):
-    """A file of each kind and schema so far loads: see tests/persistence/test_golden.py."""
-    assert load(golden.path_of("posterior", 1)).classes == ("ant", "bee", "cat")
+    """A file of each kind and schema that is read loads: see tests/persistence/test_golden.py."""
+    assert load(golden.path_of("posterior", OLDEST)).classes == ("ant", "bee", "cat")
     path = tmp_path / "p.decoupling"
     save(infer(problem.label_proba, problem.concentration), path)
     with zipfile.ZipFile(path) as archive:
@@ -190,9 +190,18 @@ def test_30_no_room_or_no_right_to_write(table, command, refused, tmp_path, monk
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("decoupling.persistence.save", full)
-    assert "No space left" in refused("run", "pets.csv", *QUICK, "--force", "--task", "noisy")
+    line = ("run", "pets.csv", *QUICK, "--force", "--task", "noisy")
+    output = refused(*line)
+    assert re.search(r"no room on the disk to write pets_labels: [\d.]+ MB are free", output)
     assert (tmp_path / "pets_labels" / "labels.csv").read_bytes() == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["pets.csv", "pets_labels"]
+    left = ["pets.csv", "pets_labels", "pets_labels.resume"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == left, (
+        "the fits need not be made anew"
+    )
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    assert "Going on from 2 fits" in command(*line, "--resume")
+    assert sorted(path.name for path in tmp_path.iterdir()) == left[:2]
 
 
 def test_30_links_that_lead_nowhere(table, command, refused, tmp_path):

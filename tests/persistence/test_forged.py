@@ -130,6 +130,14 @@ def test_arrays_of_nonsense(path, kind, way):
                 check_answers(model)
 
 
+def test_rows_with_a_label_of_no_class_are_refused(path):
+    model = loaded(path, FILES["classifier"])
+    names = np.array(["wasp", *model.observed_.values[1:]], dtype=object)
+    model.observed_ = replace(model.observed_, values=names)
+    with pytest.raises(ValueError, match=r"unknown labels in .* rows: 'wasp'"):
+        check_whole(model)
+
+
 def test_temperatures_next_to_nothing_are_refused(path):
     model = loaded(path, FILES["classifier"])
     answer = model.retrained_.answer

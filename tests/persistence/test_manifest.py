@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from decoupling.persistence.archive import array_bytes, packed, unpacked
-from decoupling.persistence.manifest import checked_about, read_file, whole_file
+from decoupling.persistence.manifest import OLDEST, checked_about, read_file, whole_file
 
 MEMBERS = {"state.json": b"{}", "arrays/000000.npy": array_bytes(np.eye(3, dtype=np.float32))}
 
@@ -43,6 +43,12 @@ def test_a_schema_is_a_number(schema):
 def test_a_later_version_is_named():
     with pytest.raises(ValueError, match=r"schema is 7, .* upgrade to decoupling >= 12\.0"):
         read_file(altered(schema=7, library_version="12.0"))
+
+
+@pytest.mark.parametrize("schema", range(1, OLDEST))
+def test_a_schema_of_before_the_first_release_is_refused(schema):
+    with pytest.raises(ValueError, match=rf"Schema {schema} is older than .* reads: fit again\."):
+        read_file(altered(schema=schema))
 
 
 def test_a_file_without_state_is_refused():

@@ -1,7 +1,6 @@
 """Records as JSON and arrays, and back."""
 
 import json
-from collections.abc import Hashable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -13,10 +12,9 @@ from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
 from decoupling import ClassPrior, DecouplingClassifier, SetredClassifier, TransitionPrior
-from decoupling._typing import BoolArray, FloatArray
 from decoupling.persistence.archive import array_of
-from decoupling.persistence.estimators import NotKept
-from decoupling.persistence.records import _FITTED, Reader, Writer, fits
+from decoupling.persistence.records import Reader, Writer
+from decoupling.persistence.skops_files import NotKept
 from decoupling.transitions.tasks import Task, noisy
 
 
@@ -133,33 +131,6 @@ def test_what_was_lost_stays_lost():
     assert [lost.what for lost in again] == writer.lost
 
 
-@pytest.mark.parametrize(
-    ("value", "hint", "expected"),
-    [
-        (1, float, True),
-        (True, float, False),
-        ("a", float, False),
-        (None, int | None, True),
-        ((1, 2), tuple[int, ...], True),
-        ((1, "a"), tuple[int, ...], False),
-        ([1, 2], tuple[int, ...], False),
-        ([1, 2], Sequence[int], True),
-        (["a"], Sequence[int], False),
-        ({"a": 1}, Mapping[Hashable, float], True),
-        ([1], Mapping[Hashable, float] | None, False),
-        ([1], Hashable, False),
-        (np.eye(2), FloatArray, True),
-        (np.eye(2, dtype=bool), FloatArray, False),
-        (np.eye(2, dtype=bool), BoolArray, True),
-        ("a", FloatArray, False),
-        (NotKept("x"), Task, False),
-        (NotKept("x"), Any, True),
-    ],
-)
-def test_types_are_those_of_annotations(value, hint, expected):
-    assert fits(value, hint) is expected
-
-
 GOOD = Writer().tree(DecouplingClassifier())
 
 
@@ -193,13 +164,3 @@ def test_what_is_no_record_is_refused(tree):
 def test_parameters_that_came_later_have_their_defaults():
     old = {**GOOD, "params": {"rounds": 3}}
     assert repr(Reader({}, {}).value(old)) == "DecouplingClassifier(rounds=3)"
-
-
-def test_all_that_a_fit_leaves_is_listed():
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((40, 2)), np.tile([0.0, 1.0], 20)
-    y[::3] = np.nan
-    for model in (DecouplingClassifier(cv=2, rounds=0), SetredClassifier(max_iter=1)):
-        before = set(vars(model))
-        new = set(vars(model.fit(X, y)))
-        assert new - before | {"feature_names_in_"} == set(_FITTED[type(model)])

@@ -199,3 +199,12 @@ def test_a_missing_extra_is_named():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert 'A report as a page needs jinja2: pip install "decoupling[report]".' in run.stdout
+
+
+def test_changes_of_rows_that_hardly_count(noisy):
+    """Six digits of their weights are kept, which may all be 0."""
+    content = report_content(noisy)
+    pairs = content["changes"]["pairs"]
+    content["changes"]["pairs"] = [pair | {"rows": 0.0} for pair in pairs]
+    assert pairs
+    assert "Commonest changes" in report_page(content)

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from decoupling import DecouplingClassifier
 from decoupling.fits.ensembles import FITTING, fit_clone
-from decoupling.persistence.estimators import written
+from decoupling.persistence.skops_files import written
 from decoupling.run import fits_kept
 from decoupling.run.fits_kept import (
     KeptFits,

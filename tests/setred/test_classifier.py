@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from decoupling import DecouplingClassifier, SetredClassifier
-from decoupling.experiments.tasks import NEGATIVE, TASKS, UNLABELLED
+from decoupling.experiments.labelling_tasks import NEGATIVE, TASKS, UNLABELLED
 from decoupling.neighbours import neighbour_graph
 
 RNG = np.random.default_rng(0)

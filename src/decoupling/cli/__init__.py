@@ -30,7 +30,7 @@ def _tell_version(asked: bool) -> None:
 
 
 @app.callback()
-def main(
+def common_options(
     version: Annotated[
         bool,
         typer.Option(

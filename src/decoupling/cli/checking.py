@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Any, Final
 
 from rich.markup import escape
 
@@ -13,11 +13,16 @@ from decoupling.cli.pipes import as_file, beside
 from decoupling.cli.terminal import console, errors, plainly, print_json, shown, told
 from decoupling.run.settings import Settings
 
+# Labels that are listed by name. More would fill the screen.
+_LISTED: Final = 10
+# Kinds of features, where there are several.
+_PLURAL: Final = {"number": "numbers", "category": "categories", "text": "texts"}
+
 
 @with_settings(
     "label", "task", "estimator", "id", "exclude", "categorical", "numeric", "unlabelled",
-    "negative", "noise", "labelled", "label_proba", "image", "decisions", "folds", "delimiter",
-    "encoding", "decimal",
+    "negative", "noise", "labelled", "label_proba", "image", "decisions", "folds", "rounds",
+    "seed", "delimiter", "encoding", "decimal",
 )  # fmt: skip
 def check(file: File, *, settings: Settings, as_json: Json = False) -> None:
     """Say what is in a file and what would be made of it; change nothing.
@@ -32,15 +37,18 @@ def check(file: File, *, settings: Settings, as_json: Json = False) -> None:
     with plainly(NOTHING_WRITTEN):
         with collected_warnings() as warned, as_file(file) as path:
             table, problem, decided = read_problem(path, settings, beside(file))
-            name = rehearse(problem, settings, decided).name
-        found = described(table, problem) | {"task": name}
+            rehearsal = rehearse(problem, settings, decided)
+        found = described(table, problem) | {
+            "task": rehearsal.task.name, "fits": rehearsal.fits.as_dict(),
+        }  # fmt: skip
         if decided is not None:
             found["decided"] = int(decided.rows.sum())
         if as_json:
             print_json(found | {"warnings": told(warned)})
             return
         print_problem(found)
-        console.print(f"  task: {name}")
+        console.print(f"  task: {rehearsal.task.name}")
+        console.print(f"  classifiers to fit: {rehearsal.fits}")
         if decided is not None:
             console.print(f"  decided: {found['decided']:,}")
         print_warnings(warned)
@@ -48,7 +56,7 @@ def check(file: File, *, settings: Settings, as_json: Json = False) -> None:
 
 
 def described(table: Any, problem: Any) -> dict[str, Any]:
-    """What is in a table, as JSON can hold it."""
+    """Describe a table and what was found in it, in values that JSON can hold."""
     counts = Counter(str(value) for value in problem.labels.tolist() if value is not None)
     kinds = Counter(feature.kind for feature in problem.features)
     return {
@@ -65,7 +73,7 @@ def described(table: Any, problem: Any) -> dict[str, Any]:
 
 
 def print_problem(found: dict[str, Any]) -> None:
-    """The same in a few lines."""
+    """Print what `described` says, in a few lines."""
 
     def line(text: str) -> None:
         console.print(shown(text), markup=False)
@@ -74,12 +82,14 @@ def print_problem(found: dict[str, Any]) -> None:
     if found["guesses"]:
         line("  guessed: " + ", ".join(f"{k} {v!r}" for k, v in found["guesses"].items()))
     labels = [f"{name_text(name, 40)} {number:,}" for name, number in found["labels"].items()]
-    more = f", and {len(labels) - 10} more" if len(labels) > 10 else ""
-    line(f"  labels in {found['label_column']!r}: {', '.join(labels[:10])}{more}")
+    more = f", and {len(labels) - _LISTED} more" if len(labels) > _LISTED else ""
+    line(f"  labels in {found['label_column']!r}: {', '.join(labels[:_LISTED])}{more}")
     if found["unlabelled"]:
         line(f"  unlabelled: {found['unlabelled']:,}")
-    kinds = {"number": "numbers", "category": "categories", "text": "texts"}
-    features = [f"{number} {kinds.get(k, k)}" for k, number in found["features"].items()]
+    features = [
+        f"{number} {kind if number == 1 else _PLURAL.get(kind, kind)}"
+        for kind, number in found["features"].items()
+    ]
     line(f"  features: {', '.join(features)}")
     for name, reason in found["left_out"].items():
         line(f"  left out: {name}, since {reason}")

@@ -34,8 +34,8 @@ _TYPES: Final = get_type_hints(Settings)
 def with_settings(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command an option for each of these settings, or for all of them.
 
-    The command itself has one keyword argument instead, ``settings``; what has no option there has
-    its default.
+    The command itself has one keyword argument instead, ``settings``. A setting without an option
+    has its default there.
     """
 
     def with_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -46,7 +46,34 @@ def with_settings(*names: str) -> Callable[[Callable[..., None]], Callable[..., 
 
         taken = [each for each in fields(Settings) if not names or each.name in names]
         own = signature(command, eval_str=True).parameters.values()
-        _declare(called, [*(p for p in own if p.name != "settings"), *map(_parameter, taken)])
+        both = [*(p for p in own if p.name != "settings"), *map(_parameter, taken)]
+        _declare(called, sorted(both, key=lambda parameter: _ORDER.index(parameter.name)))
+        return called
+
+    return with_options
+
+
+def with_fields(record: type[Any]) -> Callable[[Callable[..., None]], Callable[[Any], None]]:
+    """Give a command an option for each field of a record, which it takes as its one argument."""
+
+    def with_options(command: Callable[[Any], None]) -> Callable[..., None]:
+        @wraps(command)
+        def called(**given: Any) -> None:
+            command(record(**given))
+
+        hints = get_type_hints(record, include_extras=True)
+        _declare(
+            called,
+            [
+                Parameter(
+                    each.name,
+                    Parameter.KEYWORD_ONLY,
+                    default=each.default,
+                    annotation=hints[each.name],
+                )
+                for each in fields(record)
+            ],
+        )
         return called
 
     return with_options
@@ -54,8 +81,7 @@ def with_settings(*names: str) -> Callable[[Callable[..., None]], Callable[..., 
 
 def _declare(command: Callable[..., None], parameters: Iterable[Parameter]) -> None:
     """Have typer see these parameters instead of those that the function is written with."""
-    ordered = sorted(parameters, key=lambda parameter: _ORDER.index(parameter.name))
-    keywords = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in ordered]
+    keywords = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in parameters]
     command.__signature__ = Signature(keywords)  # type: ignore[attr-defined]
     command.__annotations__ = {each.name: each.annotation for each in keywords}
 
@@ -76,7 +102,7 @@ def _parameter(setting: Field[Any]) -> Parameter:
 
 
 def _as_setting(setting: Field[Any], typed: Any) -> Any:
-    """What was typed, as `Settings` has it."""
+    """Turn what was typed into the value that `Settings` holds."""
     if setting.default == ():
         return tuple(typed or ())
     if isinstance(typed, Path):

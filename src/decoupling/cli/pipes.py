@@ -15,7 +15,7 @@ _STDIN: Final = Path("-")
 
 @contextmanager
 def as_file(path: Path) -> Iterator[Path]:
-    """The file itself; or a copy of what comes through a pipe, which is gone at the end."""
+    """Give the file itself, or a copy of what comes through a pipe, which is removed at the end."""
     if path != _STDIN and (not path.exists() or path.is_file() or path.is_dir()):
         yield path
         return
@@ -31,5 +31,5 @@ def as_file(path: Path) -> Iterator[Path]:
 
 
 def beside(path: Path) -> Path:
-    """Where things lie that belong to a table: in its folder, or for a pipe in the current one."""
+    """Folder of what belongs to a table: that of its file, or the current one for a pipe."""
     return path.parent if path.is_file() else Path()

@@ -5,19 +5,23 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.progress import TimeRemainingColumn as Remaining
 
 from decoupling.cli.terminal import errors
 
+# Seconds: the time that is left is judged by what was done in the last hour. A single fit may take
+# many minutes; with the half a minute that rich takes by default, no time would be shown then.
+_JUDGED: Final = 3600.0
+
 
 def bar(**options: Any) -> Progress:
     """A bar with a number, the time gone and the time left."""
     return Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-        TextColumn("left"), Remaining(), **options,
+        TextColumn("left"), Remaining(), speed_estimate_period=_JUDGED, **options,
     )  # fmt: skip
 
 
@@ -46,7 +50,7 @@ class _Bar(logging.Handler):
 
 @contextmanager
 def fits_shown() -> Iterator[None]:
-    """Show how many classifiers are fitted of how many, where somebody watches."""
+    """Show how many classifiers are fitted of how many, if the output is a terminal."""
     if not errors.is_terminal:
         yield
         return

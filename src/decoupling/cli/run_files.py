@@ -1,4 +1,4 @@
-"""What a run leaves: its folder, its report, and all files at once."""
+"""Files of a run: the folder they go to, the report among them, and how they are written."""
 
 from __future__ import annotations
 
@@ -36,9 +36,15 @@ def folder_for(file: Path) -> Path:
 
 
 def file_names(settings: Settings) -> list[str]:
-    """Files of a run."""
+    """Files that a run writes."""
     decided = [] if settings.decisions is None else [DECISIONS]
     return [f"probabilities.{settings.format}", *_FILES, *decided]
+
+
+def replaced_names(settings: Settings) -> list[str]:
+    """Files that a run writes or removes: probabilities of the other form are of another run."""
+    other = "csv" if settings.format == "parquet" else "parquet"
+    return [*file_names(settings), f"probabilities.{other}"]
 
 
 def command_of(file: str, settings: Settings) -> str:
@@ -95,21 +101,20 @@ def write_files(
     ``file`` is the path of the table from ``out``; ``more`` are tables by the names of their files.
     """
     from decoupling.persistence import save
-    from decoupling.run.outputs import about_model, write_tables
+    from decoupling.run.about import about_run
+    from decoupling.run.outputs import write_tables
     from decoupling.run.settings import settings_toml
     from decoupling.tables.writing import whole_files, write_csv
 
-    names = [*file_names(settings), *(more or {})]
-    with whole_files(out, names, force=force) as folder, busy("writing"):
+    others = list(more or {})
+    with (
+        whole_files(out, [*replaced_names(settings), *others], force=force) as folder,
+        busy("writing"),
+    ):
         write_tables(solved, folder, form=settings.format, raw=settings.raw_csv)
         for suffix in ("html", "md", "json"):
             report.save(folder / f"report.{suffix}")
-        about = about_model(solved, settings) | {
-            "report": {
-                "title": report.content["title"], "data": digest,
-                "commands": report.content["reproduce"]["commands"],
-            }
-        }  # fmt: skip
+        about = about_run(solved, settings, report.content, digest)
         save(solved.clf, folder / "model.decoupling", about=about)
         if decisions is not None:
             shutil.copyfile(decisions, folder / DECISIONS)
@@ -117,11 +122,7 @@ def write_files(
         (folder / "run.toml").write_text(toml, encoding="utf-8")
         for name, columns in (more or {}).items():
             write_csv(folder / name, columns)
-    # A table of the other form would be that of another run.
-    (out / f"probabilities.{'csv' if settings.format == 'parquet' else 'parquet'}").unlink(
-        missing_ok=True
-    )
-    return [out / each for each in names]
+    return [out / each for each in [*file_names(settings), *others]]
 
 
 def path_from(folder: Path, file: Path) -> str:

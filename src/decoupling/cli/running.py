@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,9 +19,9 @@ from decoupling.cli.progress import fits_shown
 from decoupling.cli.run_files import (
     DECISIONS,
     command_of,
-    file_names,
     folder_for,
     path_from,
+    replaced_names,
     report_of,
     write_files,
 )
@@ -40,6 +41,7 @@ from decoupling.run.settings import Settings, file_digest, option_of, read_setti
 
 if TYPE_CHECKING:
     from decoupling.report.document import Report
+    from decoupling.run.fits_kept import KeptFits
     from decoupling.run.solving import Solved
 
 # Exit code of --strict after a warning.
@@ -84,21 +86,22 @@ def run(
         if config is not None:
             _refuse_options(ctx)
         job = _job(file, settings, out, config)
-        names = file_names(job.settings)
+        names = replaced_names(job.settings)
         refuse_existing(job.out, names, force=force, inputs=job.inputs)
+        _refuse_unwritable_path(job)
         with as_file(job.file) as path:
             digest = file_digest(path)
-            with _resumable(job.out, job.settings, digest, resume=resume):
-                solved, report, paths = _solve_and_write(
-                    job, path, digest, force=force, quiet=as_json
-                )
+            with _resumable(job.out, job.settings, digest, resume=resume) as kept:
+                solved = _solve_file(path, job.settings, beside(job.file), quiet=as_json)
+                kept.complete = True
+                report, paths = _write(job, solved, digest, force=force)
         _tell(solved, report, paths, as_json=as_json)
     _leave(solved, strict)
 
 
 @dataclass(frozen=True)
 class _Job:
-    """What a run reads, and where it writes to.
+    """A run as it was asked for: what it reads, and where it writes to.
 
     Attributes
     ----------
@@ -139,14 +142,23 @@ def _job(file: Path | None, settings: Settings, out: Path | None, config: Path |
     return _Job(file, settings, out or folder_for(file), config, expected)
 
 
-def _solve_and_write(
-    job: _Job, path: Path, digest: str, *, force: bool, quiet: bool
-) -> tuple[Solved, Report, list[Path]]:
-    """Solve the table at ``path`` and write all files."""
+def _refuse_unwritable_path(job: _Job) -> None:
+    """Refuse a table whose path run.toml cannot hold, before anything is fitted."""
+    path = path_from(job.out, job.file)
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError(
+            f"{path} is not in UTF-8, and run.toml cannot hold the path of such a table. Rename "
+            "it, or give it through a pipe: the table is then -."
+        ) from None
+
+
+def _write(job: _Job, solved: Solved, digest: str, *, force: bool) -> tuple[Report, list[Path]]:
+    """Write all files of a run; warnings go to those of the answer."""
     from decoupling.run.solving import collected_warnings
 
     file, decisions = job.file, job.settings.decisions
-    solved = _solve_file(path, job.settings, beside(file), quiet=quiet)
     settings = replace(job.settings, label=solved.problem.label, decisions=decisions and DECISIONS)
     if job.expected and job.expected != digest:
         text = "{file} is not the file that {config} was written for."
@@ -159,12 +171,19 @@ def _solve_and_write(
             force=force, decisions=decisions,
         )  # fmt: skip
     solved.warnings.extend(warned)
-    return solved, report, paths
+    return report, paths
+
+
+def _beside(out: Path) -> Path:
+    """Folder of the fits that are kept of a run, beside its own; or in it if it is a root."""
+    if out.name in ("", ".."):
+        out = Path(os.path.abspath(out))
+    return out.with_name(f"{out.name}.resume") if out.name else out / "decoupling.resume"
 
 
 @contextmanager
-def _resumable(out: Path, settings: Settings, table: str, *, resume: bool) -> Iterator[None]:
-    """Keep the fits of a run beside its folder if it is interrupted; go on from those there."""
+def _resumable(out: Path, settings: Settings, table: str, *, resume: bool) -> Iterator[KeptFits]:
+    """Keep the fits of a run beside its folder if it is stopped; go on from those there."""
     from decoupling.run.fits_kept import (
         KeptFits,
         is_there,
@@ -175,7 +194,7 @@ def _resumable(out: Path, settings: Settings, table: str, *, resume: bool) -> It
 
     decided = settings.decisions and file_digest(Path(settings.decisions))
     run = what_runs(vars(settings), table, decided)
-    kept = KeptFits(out.with_name(f"{out.name}.resume"), run)
+    kept = KeptFits(_beside(out), run)
     if resume and is_there(kept.folder):
         refuse_other_run(kept.folder, run)
         _note(f"Going on from {len(kept)} fits in {kept.folder}.")
@@ -186,7 +205,13 @@ def _resumable(out: Path, settings: Settings, table: str, *, resume: bool) -> It
         kept.remove()
     try:
         with keeping_fits(kept):
-            yield
+            yield kept
+    except Exception:
+        if kept.complete:
+            kept.write_waiting()
+            if is_there(kept.folder):
+                _note(f"{len(kept)} fits are kept in {kept.folder}: --resume goes on from them.")
+        raise
     except KeyboardInterrupt:
         if kept.n_waiting:
             _note(f"Interrupted. Writing {kept.n_waiting} fits; a second time stops that too.")
@@ -208,7 +233,7 @@ def _note(text: str) -> None:
 
 
 def _refuse_options(ctx: typer.Context) -> None:
-    """Options that a file of settings would override without a word."""
+    """Refuse options that a file of settings would override without a word."""
     allowed = {"file", "out", "config", "resume", "force", "strict", "as_json"}
     given = [
         option_of(name)
@@ -232,7 +257,7 @@ def _solve_file(file: Path, settings: Settings, folder: Path, *, quiet: bool) ->
 
 
 def solve_shown(problem: Any, settings: Settings, decided: Any, warned: list[Message]) -> Solved:
-    """What is found, with a bar for the fits; ``warned`` comes before its own warnings."""
+    """Solve a problem and show a bar for the fits; ``warned`` comes before its own warnings."""
     from decoupling.run.solving import solve_problem
 
     with fits_shown():

@@ -1,4 +1,4 @@
-"""What all commands share: where they print, and how they fail."""
+"""Printing and failing, which all commands do alike."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 2, 3, 130
 def plainly(
     interrupted: str = "What is finished is kept: the same command goes on from here.",
 ) -> Iterator[None]:
-    """Errors in one line and in the words of the command line; a second call goes on."""
+    """Print an error in one line, in the words of the command line, and end with its exit code.
+
+    ``interrupted`` is said after Ctrl-C.
+    """
     try:
         yield
     except (ValueError, OSError, ModuleNotFoundError) as error:
@@ -49,7 +52,7 @@ def plainly(
 
 
 def busy(step: str) -> AbstractContextManager[object]:
-    """Say what is going on, where somebody watches."""
+    """Show which step is going on, if the output is a terminal."""
     return errors.status(escape(shown(step))) if errors.is_terminal else nullcontext()
 
 

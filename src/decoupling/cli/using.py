@@ -11,7 +11,6 @@ import typer
 from rich.markup import escape
 from rich.table import Table as Grid
 
-from decoupling._text import Message
 from decoupling.cli.checking import print_warnings
 from decoupling.cli.options import NOTHING_WRITTEN, File, Force, Json, Model, with_settings
 from decoupling.cli.pipes import as_file
@@ -19,6 +18,7 @@ from decoupling.cli.terminal import console, plainly, print_json, print_written,
 from decoupling.run.settings import OPTIONS, Settings
 
 if TYPE_CHECKING:
+    from decoupling.run.about import About
     from decoupling.tables.reading import Table
 
 # Packages whose versions matter for a report of a bug.
@@ -57,7 +57,7 @@ def apply(
         refuse_existing(out.parent, [out.name], force=force, inputs=[file, model])
         clf, about = _loaded(model, classifiers=True, trust=trust)
         with collected_warnings() as warned:
-            table = _applied(clf, about, file, out, settings)
+            table = _applied(clf, about, file, settings, out, force=force)
         if as_json:
             found = {"rows": len(table), "guesses": table.guesses, "warnings": told(warned)}
             print_json(found | {"files": [str(out)]})
@@ -70,12 +70,13 @@ def apply(
         print_written([out])
 
 
-def _applied(clf: Any, about: dict[str, Any], file: Path, out: Path, settings: Settings) -> Table:
+def _applied(
+    clf: Any, about: About, file: Path, settings: Settings, out: Path, *, force: bool
+) -> Table:
     """Read a table, and write a file with the classes of its rows."""
-    from decoupling._files import written_whole
     from decoupling.run.outputs import class_columns, new_rows
     from decoupling.tables.reading import read_table
-    from decoupling.tables.writing import write_csv, write_parquet
+    from decoupling.tables.writing import whole_file, write_csv, write_parquet
 
     with as_file(file) as path:
         table = read_table(
@@ -84,8 +85,8 @@ def _applied(clf: Any, about: dict[str, Any], file: Path, out: Path, settings: S
             encoding=settings.encoding,
             decimal=settings.decimal,
         )
-        columns = class_columns(clf, new_rows(table, about), table, about.get("id"))
-    with written_whole(out) as part:
+        columns = class_columns(clf, new_rows(table, about, clf), table, about.id)
+    with whole_file(out, force=force) as part:
         if out.suffix == ".csv":
             write_csv(part, columns, raw=settings.raw_csv)
         else:
@@ -93,25 +94,30 @@ def _applied(clf: Any, about: dict[str, Any], file: Path, out: Path, settings: S
     return table
 
 
-def _loaded(
-    model: Path, *, classifiers: bool = False, trust: bool = False
-) -> tuple[Any, dict[str, Any]]:
+def _loaded(model: Path, *, classifiers: bool = False, trust: bool = False) -> tuple[Any, About]:
     """The model of a run, without its classifiers if they are not needed; and what goes with it."""
     from decoupling.persistence import describe, load, untrusted_types
+    from decoupling.run.about import read_about
 
     path = model / "model.decoupling" if model.is_dir() else model
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist. Give the folder of a run, or its model.")
-    about = describe(path).get("about") or {}
-    if not classifiers:
-        return load(path, trusted=None), about
-    risky = untrusted_types(path)
-    if risky and not trust:
+    manifest = describe(path)
+    if manifest["holds"] != "DecouplingClassifier":
         raise ValueError(
-            f"{path.name} holds types that a forged file could do harm with: {', '.join(risky)}. "
-            "If you know who made it, give --trust."
+            f"{path} holds a {manifest['holds']}, and a DecouplingClassifier is needed: give the "
+            "folder of a run, or its model."
         )
-    return load(path, trusted=risky), about
+    risky: list[str] | None = None
+    if classifiers:
+        risky = untrusted_types(path)
+        if risky and not trust:
+            raise ValueError(
+                f"{path.name} holds types that a forged file could do harm with: "
+                f"{', '.join(risky)}. If you know who made it, give --trust."
+            )
+    clf = load(path, trusted=risky)
+    return clf, read_about(path, manifest["about"], len(clf.label_proba_))
 
 
 def report(
@@ -129,47 +135,59 @@ def report(
     """
     from decoupling.report.content import report_content
     from decoupling.report.document import Report
-    from decoupling.tables.writing import refuse_existing
+    from decoupling.tables.writing import refuse_existing, whole_file
 
     with plainly(NOTHING_WRITTEN):
         refuse_existing(out.parent, [out.name], force=force, inputs=[model])
         clf, about = _loaded(model)
-        kept = about.get("report", {})
         content = report_content(
-            clf, row_names=about.get("row_names"), title=kept.get("title"),
-            data_hash=kept.get("data"), n_review=review, warnings=_warnings(about),
-            commands=kept.get("commands", ()), decided=about.get("decided", ()),
-            options=OPTIONS,
+            clf, row_names=about.row_names, title=about.title, data_hash=about.data_hash,
+            n_review=review, warnings=about.warnings, commands=about.commands,
+            decided=about.decided, options=OPTIONS,
         )  # fmt: skip
-        path = Report(content).save(out)
+        with whole_file(out, force=force) as part:
+            Report(content).save(part)
         if as_json:
-            print_json({"verdict": content["verdict"], "files": [str(path)]})
+            print_json({"verdict": content["verdict"], "files": [str(out)]})
             return
-        print_written([path])
-
-
-def _warnings(about: dict[str, Any]) -> list[Message]:
-    """Warnings of the run that wrote a model. Their codes are missing from older files."""
-    texts = about.get("warnings", [])
-    codes = about.get("warning_codes", [""] * len(texts))
-    return [Message.plain(text, code) for text, code in zip(texts, codes, strict=True)]
+        print_written([out])
 
 
 def explain(
-    row: Annotated[str, typer.Argument(help="Number of the row, from 0, or its id.")],
-    model: Model,
+    row: Annotated[
+        str, typer.Argument(help="Id of the row, or its number, from 0, if rows have no ids.")
+    ],
+    model: Annotated[
+        Path | None, typer.Argument(help="model.decoupling of a run, or its folder.")
+    ] = None,
+    number: Annotated[
+        str | None,
+        typer.Option(
+            "--row", help="Number of the row, from 0, also if rows have ids; without ROW."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Say in words and numbers how the classes of one row came about.
 
     decoupling explain 17 demo/run
+
+    decoupling explain --row 17 demo/run
     """
-    from decoupling.run.explanation import explanation_of
+    from decoupling.run.explanation import explanation_of, row_of_id, row_of_number
 
     with plainly(NOTHING_WRITTEN):
-        clf, about = _loaded(model)
-        number = _row_number(row, about.get("row_names"))
-        found = explanation_of(clf, number, decided=number in about.get("decided", ()))
+        if (model is None) == (number is None):
+            raise ValueError("Give ROW and MODEL, or --row NUMBER and MODEL.")
+        clf, about = _loaded(Path(row) if model is None else model)
+        names, n_rows = about.row_names, len(clf.label_proba_)
+        if number is not None:
+            place = row_of_number(number, n_rows)
+        else:
+            place = row_of_number(row, n_rows) if names is None else row_of_id(row, names)
+        found = explanation_of(
+            clf, place, id=None if names is None else names[place], decided=place in about.decided
+        )
         if as_json:
             print_json(found.as_dict())
             return
@@ -193,14 +211,6 @@ def explain(
             for name, p in zip(found.labels, found.label_proba, strict=True)
         )
         console.print(shown(f"\np(label | x): {seen}"), markup=False)
-
-
-def _row_number(row: str, names: list[str] | None) -> int:
-    if names is not None and row in names:
-        return names.index(row)
-    if row.isdecimal():
-        return int(row)
-    raise ValueError(f"{row!r} is neither the number of a row nor the id of one.")
 
 
 def info(as_json: Json = False) -> None:

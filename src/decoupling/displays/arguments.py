@@ -1,4 +1,4 @@
-"""Checks of what displays are given."""
+"""Checks of the arguments of displays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from decoupling.inference.posterior import Posterior
 
 
 def posterior_of(clf: Any) -> Posterior:
-    """What a fitted `DecouplingClassifier` inferred."""
+    """Posterior of a fitted `DecouplingClassifier`."""
     check_is_fitted(clf)
     posterior = getattr(clf, "posterior_", None)
     if not isinstance(posterior, Posterior):
@@ -25,13 +25,13 @@ def posterior_of(clf: Any) -> Posterior:
 
 
 def check_kind(kind: str, *known: str) -> None:
-    """One of the known kinds of figure."""
+    """Refuse a kind of figure that is not known."""
     if kind not in known:
         raise ValueError(f"kind must be one of {', '.join(map(repr, known))}; got {kind!r}.")
 
 
 def check_proba(name: str, values: ArrayLike) -> FloatArray:
-    """A table of probabilities."""
+    """Refuse a table that does not hold probabilities; return it as an array."""
     table = as_float(name, values, ndim=2)
     inside = (table >= 0) & (table <= 1 + ROUNDING)  # false for NaN
     first_offence(name, table, ~inside, "no probability", "Entries lie between 0 and 1.")

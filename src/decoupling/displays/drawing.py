@@ -1,4 +1,4 @@
-"""What displays share: colours, axes, and text that shows names of users as they are."""
+"""Helpers of displays: colours, axes, and text that shows names of users as they are."""
 
 from __future__ import annotations
 
@@ -26,19 +26,21 @@ AS_IS: Final = {"parse_math": False, "usetex": False}
 # Names in Arabic or Hebrew would change places around an arrow without a mark.
 _RIGHT_TO_LEFT: Final = ("R", "AL", "AN")
 _LEFT_TO_RIGHT: Final = "\u200e"
-# Sizes of letters, in points.
+# Size of letters at most, in points: that of the other text of a figure.
 _LARGEST: Final = 10.0
+# Size of letters at least, in points; smaller ones cannot be read on paper.
 _SMALLEST: Final = 6.0
-# Names stay level as long as they fit with this size.
+# Size of letters, in points, below which names are turned instead of made smaller.
 _SMALLEST_LEVEL: Final = 7.0
-# A line is so many times as high, and a letter so many times as wide, as the size of its font.
+# Height of a line, as a multiple of the size of its font.
 _LINE: Final = 1.25
+# Width of a letter, as a multiple of the size of its font; few fonts are wider on average.
 _LETTER: Final = 0.65
-# More names than this, if they cannot stay level, are upright.
+# Names that are turned aslant at most; more of them stand upright, where they need less room.
 _SLANTED: Final = 12
-# Size of counts.
+# Size of the letters of counts, in points.
 _COUNTS: Final = 8.0
-# Text takes at most this share of the width and height of its cell.
+# Share of the width and height of a cell that its text takes at most.
 _FILLED: Final = 0.8
 # Lightness, between black and white, at which both are read equally well (WCAG).
 _MIDDLE: Final = 0.179
@@ -145,6 +147,6 @@ def say(ax: Any, text: str) -> None:
 
 
 def how_many(shown: int, in_all: int, what: str) -> str:
-    """Such as "20 of 57 pairs", or "57 pairs" if all of them are shown."""
+    """Count what is shown: "20 of 57 pairs", or "57 pairs" if all of them are."""
     counted = f"{in_all:,} {what}{'' if in_all == 1 else 's'}"
     return counted if shown == in_all else f"{shown:,} of {counted}"

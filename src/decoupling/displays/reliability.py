@@ -20,11 +20,11 @@ from decoupling.evaluation.bins import calibration_bins
 from decoupling.inference.posterior import Posterior
 from decoupling.labels.observed import UNLABELLED, encode_labels, read_labels
 
-# Level of the intervals of an accuracy.
+# Probability that an interval of an accuracy is to hold.
 _LEVEL: Final = 0.9
 # What the diagonal is called.
 _PERFECT: Final = "as often right as said"
-# Numbers above more bins than this would run into each other.
+# Bins that have their numbers of rows above them at most; more numbers would overlap.
 _READABLE: Final = 20
 
 

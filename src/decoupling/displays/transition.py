@@ -30,7 +30,7 @@ from decoupling.displays.drawing import (
 from decoupling.inference.posterior import Posterior
 from decoupling.transitions.tasks import custom
 
-# A map with text in it has thirty classes at most, and unlabelled.
+# Rows and columns of a map with text in it at most: thirty classes, and unlabelled.
 READABLE: Final = 31
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from decoupling._typing import AnyArray, FloatArray, IntArray
 from decoupling.classifier.estimator import DecouplingClassifier
 from decoupling.experiments.data import CleanData, load_data
+from decoupling.experiments.labelling_tasks import NEGATIVE, TASKS, UNLABELLED, LabellingTask
 from decoupling.experiments.networks import NETWORKS, network
 from decoupling.experiments.scores import (
     calibration_error,
@@ -19,14 +20,14 @@ from decoupling.experiments.scores import (
     macro_f1,
     transition_error,
 )
-from decoupling.experiments.store import Cell, Config, Training, cached_proba
-from decoupling.experiments.tasks import NEGATIVE, TASKS, UNLABELLED, LabellingTask
+from decoupling.experiments.store import Cell, Config, NetworkTraining, cached_proba
 from decoupling.fits.given import GivenProba
 
 # Labels per class in the paper, of 6,000 samples.
 PAPER: Final = (100, 200, 400, 800, 1000, 1600, 2400, 3200, 5950)
-# Of other data these shares of the smallest class.
+# Labels per class of other data, as shares of the smallest class.
 _SHARES: Final = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8)
+# Probability that an interval of T is to hold.
 _LEVEL: Final = 0.9
 
 
@@ -72,12 +73,15 @@ def grid(
             "has to be left for the negatives."
         )
     options = tuple(NETWORKS[network].items())
-    ceiling = Training(data.name, "classes", 0, network, options)
+    ceiling = NetworkTraining(data.name, "classes", 0, network, options)
     cells: list[Cell] = []
     for run in range(runs):
         cells += [(Config(ceiling, name), run) for name in suited]
         cells += [
-            (Config(Training(data.name, name, count, network, options), name, inference), run)
+            (
+                Config(NetworkTraining(data.name, name, count, network, options), name, inference),
+                run,
+            )
             for name in suited
             for count in label_counts(data, labels)
         ]
@@ -87,7 +91,7 @@ def grid(
 def evaluate(
     source: str, cache: Path, config: Config, run: int, *, download: bool = False
 ) -> dict[str, float]:
-    """Scores of one cell, rounded to what they are good for."""
+    """Scores of one cell, rounded to five digits."""
     data, task = load_data(source, download=download), TASKS[config.task]
     if config.training.task == "classes":
         found = _ceiling(data, task, _network(data, data.classes, config.training, run, cache))
@@ -101,7 +105,7 @@ def evaluate(
 
 
 def _network(
-    data: CleanData, codes: IntArray, training: Training, run: int, cache: Path
+    data: CleanData, codes: IntArray, training: NetworkTraining, run: int, cache: Path
 ) -> tuple[FloatArray, FloatArray]:
     def fit() -> tuple[FloatArray, FloatArray]:
         model = network(training.network, run).fit(data.X, codes)
@@ -185,7 +189,7 @@ def _f1(data: CleanData, task: LabellingTask, classes: IntArray, guess: AnyArray
 
 
 def _as_it_is(task: LabellingTask, names: AnyArray, label_proba: FloatArray) -> AnyArray:
-    """Most probable label, read as a class: where all have labels of their own, one of these."""
+    """Most probable label, read as a class; where all classes have labels, unlabelled is none."""
     if task.positives is None:
         return np.asarray(names[1:][label_proba[:, 1:].argmax(axis=1)])
     return np.asarray(np.array([NEGATIVE, *names[1:]])[label_proba.argmax(axis=1)])

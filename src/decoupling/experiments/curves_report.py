@@ -10,18 +10,18 @@ from typing import Any, Final
 import numpy as np
 
 from decoupling._typing import FloatArray
-from decoupling.experiments import drawing
+from decoupling.experiments import figures
 from decoupling.experiments.findings import Shape, markdown_row, value_cell
+from decoupling.experiments.labelling_tasks import TASKS
 from decoupling.experiments.store import Config, Results, digest
-from decoupling.experiments.tasks import TASKS
 
 # Curves of the paper's figure, then what goes beyond it; label, score, colour, style.
 CURVES: Final = (
-    ("label model as it is, test", "label model test {}", drawing.BLACK, ":"),
-    ("decoupled, train", "train {}", drawing.ORANGE, "-"),
-    ("decoupled, test", "test {}", drawing.BLUE, "-"),
-    ("label-conditional, train", "label-conditional {}", drawing.GREEN, "-"),
-    ("Elkan-Noto, test", "Elkan-Noto test {}", drawing.PURPLE, "--"),
+    ("label model as it is, test", "label model test {}", figures.BLACK, ":"),
+    ("decoupled, train", "train {}", figures.ORANGE, "-"),
+    ("decoupled, test", "test {}", figures.BLUE, "-"),
+    ("label-conditional, train", "label-conditional {}", figures.GREEN, "-"),
+    ("Elkan-Noto, test", "Elkan-Noto test {}", figures.PURPLE, "--"),
 )
 _CEILING_NAME: Final = "supervised, test"
 CEILING: Final = "supervised test {}"
@@ -30,9 +30,9 @@ FIGURES: Final = {
     "log_loss": ("log-loss", "log-loss"),
     "calibration": ("calibration", "calibration error"),
 }
-# The paper shows three standard deviations.
+# Standard deviations on each side of a curve that its band shows, as in the paper.
 _DEVIATIONS: Final = 3
-# "Near the ceiling" is so much of it.
+# Share of the ceiling from which on a score is near it.
 _NEAR: Final = 0.9
 
 
@@ -112,7 +112,7 @@ def _columns(rows: list[dict[str, float]]) -> dict[str, FloatArray]:
 
 
 def table(summaries: list[Summary]) -> str:
-    """All tasks and counts in Markdown; standard deviations over the runs in parentheses."""
+    """Table of all tasks and counts in Markdown; deviations over the runs in parentheses."""
     columns = (
         ("label model, test F1", "label model test F1"),
         ("decoupled, train F1", "train F1"),
@@ -205,11 +205,11 @@ def _labels_stop_helping(summary: Summary) -> Shape:
 # Figures
 
 
-def draw(summaries: list[Summary], like: Config, folder: Path) -> Iterator[Path]:
+def draw_curves(summaries: list[Summary], like: Config, folder: Path) -> Iterator[Path]:
     """Write a figure for each kind of score, and one for T."""
     for name, (score, title) in FIGURES.items():
-        yield drawing.save(_curves(summaries, like, score, title), folder / f"{name}.png")
-    yield drawing.save(_transitions(summaries, like), folder / "transitions.png")
+        yield figures.save_figure(_curves(summaries, like, score, title), folder / f"{name}.png")
+    yield figures.save_figure(_transitions(summaries, like), folder / "transitions.png")
 
 
 def _note(summaries: list[Summary], like: Config) -> str:
@@ -228,7 +228,7 @@ def _panels(summaries: list[Summary], like: Config) -> tuple[Any, Any]:
     columns = min(4, len(summaries))
     rows = -(-len(summaries) // columns)
     width = max(3.5 * columns + 0.5, 9.0)
-    figure = drawing.new_figure(width, 3.0 * rows + 0.9, _note(summaries, like))
+    figure = figures.new_figure(width, 3.0 * rows + 0.9, _note(summaries, like))
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for ax in axes[len(summaries) :]:
         ax.remove()
@@ -266,10 +266,10 @@ def _transitions(summaries: list[Summary], like: Config) -> Any:
     figure, axes = _panels(summaries, like)
     for ax, summary in zip(axes, summaries, strict=False):
         if "T" in summary.scores:
-            _band(ax, summary, "T", "error of T", drawing.BLUE, "-")
+            _band(ax, summary, "T", "error of T", figures.BLUE, "-")
             inside = summary.mean("T in interval")
             name = "share of positive T in its 90% interval"
-            ax.plot(summary.counts, inside, "s--", color=drawing.RED, ms=3, label=name)
+            ax.plot(summary.counts, inside, "s--", color=figures.RED, ms=3, label=name)
             ax.axhline(0.9, color="0.5", lw=1, ls=":")
         ax.set_ylim(-0.03, 1.03)
     _finish(figure, axes, summaries, "error, share")

@@ -16,9 +16,9 @@ from decoupling._text import Message
 from decoupling._typing import AnyArray, IntArray
 from decoupling.datasets import load_fashion_mnist
 
-# Of data that come in one piece so much is held out.
+# Share of the rows that is held out of data that come in one piece.
 _TEST_SHARE: Final = 0.25
-# Most frequent words that texts are described by.
+# Words that texts are described by, the most frequent ones. Memory grows with them.
 _WORDS: Final = 5000
 
 
@@ -83,7 +83,7 @@ def load_data(source: str, *, download: bool = False) -> CleanData:
 
 
 def _small(X: Any) -> Any:
-    """Networks compute with single precision anyway."""
+    """Rows in single precision, with which networks compute anyway."""
     return X.astype(np.float32)
 
 

@@ -1,4 +1,4 @@
-"""What the paper shows beside what was measured, in Markdown."""
+"""Findings of the paper beside what was measured here, in Markdown."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from decoupling._typing import FloatArray
 
 @dataclass(frozen=True)
 class Shape:
-    """Something that the paper shows, measured.
+    """A finding of the paper, and what was measured here.
 
     Attributes
     ----------
     claim : str
-        What it says.
+        What the paper says.
     measured : str
         What was found.
     holds : bool
@@ -28,7 +28,7 @@ class Shape:
 
 
 def shape_table(found: list[Shape]) -> str:
-    """In Markdown."""
+    """Table of findings in Markdown."""
     lines = [markdown_row(["the paper", "here", "holds"]), markdown_row(["---"] * 3)]
     lines += [markdown_row([s.claim, s.measured, "yes" if s.holds else "**no**"]) for s in found]
     return "\n".join(lines)

@@ -16,18 +16,18 @@ from decoupling._files import written_whole
 
 
 def packed_file(path: Path) -> Path:
-    """Where the packed lines of a file are kept."""
+    """Path of the packed lines of a file."""
     return path.with_name(path.name + ".xz")
 
 
 def packed_lines(path: Path) -> bytes:
-    """All packed lines of a file; none if it was never packed."""
+    """Packed lines of a file; empty if it was never packed."""
     packed = packed_file(path)
     return lzma.decompress(packed.read_bytes()) if packed.exists() else b""
 
 
 def read(path: Path) -> Iterator[dict[str, Any]]:
-    """All records, packed ones first; a line that was cut off in the middle is left out."""
+    """Read all records, packed ones first; leave out a line that was cut off in the middle."""
     for line in _lines(path):
         record = _record(line)
         if record is not None:

@@ -15,7 +15,8 @@ from threadpoolctl import threadpool_limits
 from decoupling._typing import FloatArray, IntArray
 from decoupling._validation import needs_extra
 
-# What each is made of; a result depends on all of it, so it is part of the configuration.
+# Options of each network. A result depends on all of them: they are part of its configuration, and
+# results under another one are made anew.
 NETWORKS: Final[dict[str, dict[str, float]]] = {
     "cnn": {
         "filters": 16, "kernel": 5, "dropout": 0.2, "epochs": 4, "batch": 128,
@@ -23,9 +24,9 @@ NETWORKS: Final[dict[str, dict[str, float]]] = {
     },
     "mlp": {"hidden": 64, "alpha": 1e-2, "epochs": 20, "steps": 500, "batch": 128, "rate": 1e-3},
 }  # fmt: skip
-# A picture has at least so many pixels on a side.
+# Pixels that a picture has on a side at least; the kernel sees five of them at once.
 _SMALLEST: Final = 8
-# Rows that are predicted at a time.
+# Rows that are predicted at a time: memory grows with them, and the answer does not change.
 _CHUNK: Final = 1000
 
 
@@ -75,7 +76,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         return np.asarray(proba, dtype=np.float32)
 
     def represent(self, X: Any) -> FloatArray:
-        """What the hidden layer makes of each row, (N, H)."""
+        """Output of the hidden layer for each row, (N, H)."""
         with threadpool_limits(1):
             inner = self.scaler_.transform(X) @ self.network_.coefs_[0]
         return np.asarray(np.maximum(inner + self.network_.intercepts_[0], 0), dtype=np.float32)
@@ -129,7 +130,7 @@ class Convolution(ClassifierMixin, BaseEstimator):
         return np.asarray(proba.numpy())
 
     def represent(self, X: Any) -> FloatArray:
-        """What goes into the dense layer, (N, H)."""
+        """Input of the dense layer for each row, (N, H)."""
         with _one_thread() as torch, torch.inference_mode():
             parts = _pictures(torch, X).split(_CHUNK)
             inner = torch.cat([self.network_[:-1](part) for part in parts])

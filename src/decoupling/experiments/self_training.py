@@ -12,24 +12,26 @@ from sklearn.utils import gen_batches
 from decoupling._typing import FloatArray
 from decoupling.classifier.estimator import DecouplingClassifier
 from decoupling.experiments.data import CleanData, load_data
+from decoupling.experiments.labelling_tasks import NEGATIVE, TASKS, UNLABELLED
 from decoupling.experiments.networks import NETWORKS, network
 from decoupling.experiments.scores import macro_f1
-from decoupling.experiments.store import Cell, Config, Training
-from decoupling.experiments.tasks import NEGATIVE, TASKS, UNLABELLED
+from decoupling.experiments.store import Cell, Config, NetworkTraining
 from decoupling.setred.classifier import SetredClassifier
 
-# The paper's: tasks of its three figures, and labels per class of 6,000 samples.
-DEFAULT_TASKS: Final = ("semi", "pu", "pu3")
+# Share of the smallest class that has labels, by task: the paper has 3,000 of 6,000 here.
 _LABELS: Final = {"pu": 1 / 2}
+# The same share for all other tasks: the paper has 1,000 of 6,000.
 _USUAL_LABELS: Final = 1 / 6
-# A row all of whose neighbours agree must pass the test, though its class may have nine rows in
-# ten: so many labelled neighbours are needed for that, twice as many if half have a label.
+# Neighbours of a row. One all of whose neighbours agree must pass the test, though its class may
+# have nine rows in ten: 15 labelled neighbours do for that, and half of them may have no label.
 NEIGHBOURS: Final = 30
-# Where the first labels come from, and with which options: few folds and rounds, since each fit of
-# the network takes its time.
+# Options of each source of the first labels. Folds and rounds are few, since each fit of the
+# network takes its time.
 STARTS: Final[dict[str, dict[str, int]]] = {"labels": {}, "decoupling": {"cv": 3, "rounds": 2}}
-# The graph is made of so many principal components of the representation, found with so many rows.
+# Principal components of the representation that the graph is made of: few, so that distances are
+# quick.
 _COMPONENTS: Final = 50
+# Rows that they are found with, and rows that are represented at a time: memory grows with them.
 _ROWS: Final = 5000
 
 
@@ -57,7 +59,7 @@ def self_training_cells(
     for run in range(runs):
         for task in suited:
             count = labels or int(_LABELS.get(task, _USUAL_LABELS) * data.smallest)
-            training = Training(data.name, task, count, name, options)
+            training = NetworkTraining(data.name, task, count, name, options)
             for start in STARTS if TASKS[task].positives is not None else ["labels"]:
                 setting = {
                     "start": start, "n_neighbors": NEIGHBOURS, "max_iter": rounds,
@@ -74,7 +76,7 @@ def _proposals(data: CleanData, task: str, rounds: int) -> int:
 
 
 def self_train(source: str, config: Config, run: int, *, download: bool = False) -> dict[str, Any]:
-    """What each round of SETRED did, and what came of it all."""
+    """Run SETRED; return the scores of its rounds and of its answer."""
     data, task = load_data(source, download=download), TASKS[config.task]
     given = task.draw(data.classes, len(data.names), config.training.labels, run)
     targets = task.targets(data.classes)
@@ -119,7 +121,7 @@ def _rounded(truth: Any, guess: Any, scored: Any) -> float:
 
 
 def inner_space(model: Any, X: Any) -> FloatArray:
-    """What the network sees in each row, as principal components, (N, K)."""
+    """Inner representation of each row by the network, as principal components, (N, K)."""
     from sklearn.decomposition import PCA
 
     n_rows = X.shape[0]

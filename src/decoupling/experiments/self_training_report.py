@@ -11,23 +11,23 @@ from typing import Any, Final
 import numpy as np
 
 from decoupling._typing import FloatArray
-from decoupling.experiments import drawing
+from decoupling.experiments import figures
 from decoupling.experiments.findings import Shape, markdown_row, value_cell
+from decoupling.experiments.labelling_tasks import TASKS
 from decoupling.experiments.store import Config, Results, digest
-from decoupling.experiments.tasks import TASKS
 
 # Start, what it is called, colour: as in the paper.
 STARTS: Final = (
-    ("labels", "from the labels", drawing.BLUE),
-    ("decoupling", "from the decoupled posterior", drawing.GREEN),
+    ("labels", "from the labels", figures.BLUE),
+    ("decoupling", "from the decoupled posterior", figures.GREEN),
 )
-# "Solved" is such an F1; of positive-unlabelled the paper has about .80.
+# F1 from which on a task counts as solved; of positive-unlabelled the paper has about .80.
 _SOLVED: Final = 0.8
 
 
 @dataclass(frozen=True, eq=False)
-class Rounds:
-    """All runs of one task from one start.
+class TaskRuns:
+    """Runs of one task from one start.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Rounds:
 
     @property
     def start(self) -> str:
-        """Where the first labels came from."""
+        """Source of the first labels: "labels" or "decoupling"."""
         return str(dict(self.config.inference)["start"])
 
     def by_round(self, name: str, length: int | None = None) -> FloatArray:
@@ -60,20 +60,20 @@ class Rounds:
         return np.array([scores[name] for scores in self.scores])
 
 
-def rounds_like(results: Results, configs: list[Config]) -> list[Rounds]:
+def rounds_like(results: Results, configs: list[Config]) -> list[TaskRuns]:
     """Results of these configurations, each once."""
     by_config: dict[Config, dict[int, dict[str, Any]]] = {config: {} for config in configs}
     for config, run, scores in results.where(lambda config: config in by_config):
         by_config[config][run] = scores
     return [
-        Rounds(config, [scores for _, scores in sorted(runs.items())])
+        TaskRuns(config, [scores for _, scores in sorted(runs.items())])
         for config, runs in by_config.items()
         if runs
     ]
 
 
-def rounds_table(found: list[Rounds]) -> str:
-    """All tasks and starts in Markdown; means, with the standard deviation in parentheses."""
+def rounds_table(found: list[TaskRuns]) -> str:
+    """Table of all tasks and starts in Markdown: means, with standard deviations in parentheses."""
     head = (
         "task", "labels per class", "start", "runs", "rounds", "relabelled", "F1 of the relabelled",
         "F1 of all unlabelled", "F1 on test", "ended", "configuration",
@@ -102,7 +102,7 @@ def rounds_table(found: list[Rounds]) -> str:
     return "\n".join(lines)
 
 
-def rounds_shapes(found: list[Rounds]) -> list[Shape]:
+def rounds_shapes(found: list[TaskRuns]) -> list[Shape]:
     """The paper's findings that these results can speak of."""
     by_key = {(one.config.task, one.start): one for one in found}
     out = []
@@ -124,7 +124,7 @@ def rounds_shapes(found: list[Rounds]) -> list[Shape]:
     return out
 
 
-def _better_start(title: str, decoupled: Rounds, plain: Rounds) -> list[Shape]:
+def _better_start(title: str, decoupled: TaskRuns, plain: TaskRuns) -> list[Shape]:
     """Round against round; and against the plain start when it had relabelled as many rows."""
     length = max(one.by_round("F1").shape[1] for one in (decoupled, plain))
     rounds = zip(decoupled.by_round("F1", length), plain.by_round("F1", length), strict=False)
@@ -148,17 +148,17 @@ def _better_start(title: str, decoupled: Rounds, plain: Rounds) -> list[Shape]:
     ]
 
 
-def draw_rounds(found: list[Rounds], folder: Path) -> Iterator[Path]:
+def draw_rounds(found: list[TaskRuns], folder: Path) -> Iterator[Path]:
     """Write a figure for each task: F1 solid, number relabelled dashed."""
     for task in dict.fromkeys(one.config.task for one in found):
         mine = [one for one in found if one.config.task == task]
-        yield drawing.save(_figure(mine), folder / f"{task}.png")
+        yield figures.save_figure(_figure(mine), folder / f"{task}.png")
 
 
-def _figure(found: list[Rounds]) -> Any:
+def _figure(found: list[TaskRuns]) -> Any:
     config, runs = found[0].config, max(len(one.scores) for one in found)
     training = config.training
-    figure = drawing.new_figure(
+    figure = figures.new_figure(
         7.5,
         4.6,
         f"decoupling reproduce self-training --data {training.data} --network {training.network} "
@@ -183,7 +183,7 @@ def _figure(found: list[Rounds]) -> Any:
     return figure
 
 
-def _lines(ax: Any, number: Any, one: Rounds, name: str, colour: str) -> None:
+def _lines(ax: Any, number: Any, one: TaskRuns, name: str, colour: str) -> None:
     """Every run thin, and their mean; before any row is relabelled there is no F1."""
     f1, relabelled = one.by_round("F1"), one.by_round("relabelled")
     shown = np.where(relabelled > 0, f1, np.nan)

@@ -23,8 +23,10 @@ Proba = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, order=True)
-class Training:
-    """What a network was trained on; with a run's number it says all that its p(label | x) is.
+class NetworkTraining:
+    """Data and options that a network was trained with.
+
+    With the number of a run it says which p(label | x) the network gives.
 
     Attributes
     ----------
@@ -37,7 +39,7 @@ class Training:
     network : str
         Name of the network.
     options : tuple of (str, float)
-        What it is made of.
+        Options of the network.
     version : int
         Raised when labels are drawn or networks trained in another way.
     """
@@ -56,7 +58,7 @@ class Config:
 
     Attributes
     ----------
-    training : Training
+    training : NetworkTraining
         Says what p(label | x) is.
     task : str
         Name of the labelling task that is scored.
@@ -66,13 +68,13 @@ class Config:
         Raised when the same options give other scores.
     """
 
-    training: Training
+    training: NetworkTraining
     task: str
     inference: tuple[tuple[str, Any], ...] = ()
     version: int = 1
 
 
-def digest(config: Training | Config) -> str:
+def digest(config: NetworkTraining | Config) -> str:
     """Short name of a configuration: beginning of the SHA-256 of its JSON."""
     text = json.dumps(asdict(config), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -152,7 +154,7 @@ def _config(record: dict[str, Any]) -> Config:
     training = dict(record["training"])
     training["options"] = tuple((name, value) for name, value in training["options"])
     inference = tuple((name, value) for name, value in record["inference"])
-    return Config(Training(**training), record["task"], inference, record["version"])
+    return Config(NetworkTraining(**training), record["task"], inference, record["version"])
 
 
 def _is_json(line: bytes) -> bool:
@@ -180,7 +182,9 @@ def run_cells(
         yield config, run
 
 
-def cached_proba(folder: Path, training: Training, run: int, fit: Callable[[], Proba]) -> Proba:
+def cached_proba(
+    folder: Path, training: NetworkTraining, run: int, fit: Callable[[], Proba]
+) -> Proba:
     """p(label | x) of training and test rows, from the cache or else by ``fit``.
 
     A file that cannot be read is as good as none.

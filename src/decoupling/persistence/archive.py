@@ -18,11 +18,15 @@ from numpy.lib import format as npy
 from decoupling._text import Message
 from decoupling._typing import AnyArray
 
-# Members have a time, and the same model is to have the same bytes whenever it is written.
+# Time of every member, the first that a zip file can have: the same model is to have the same bytes
+# whenever it is written.
 _LONG_AGO: Final = (1980, 1, 1, 0, 0, 0)
+# System that a member is said to come from, in the numbers of the zip format: Unix. The real one
+# would change the bytes.
 _UNIX: Final = 3
+# Rights of a member in the upper half of its attributes: its owner may read and write it.
 _READ_AND_WRITE: Final = 0o600 << 16
-# Forests have a few members per tree, and even so do not come near.
+# Members that a file may have at most. Forests have a few for each tree, and do not come near.
 _MOST_MEMBERS: Final = 1_000_000
 # Booleans, numbers, text and dates; no objects, which are pickles, and no structures.
 _PLAIN: Final = "biufcSUmM"
@@ -40,7 +44,7 @@ def packed(members: Mapping[str, bytes]) -> bytes:
 
 
 def unpacked(data: bytes) -> dict[str, bytes]:
-    """Members of such a file.
+    """Members of a file that `packed` has made.
 
     Raises
     ------

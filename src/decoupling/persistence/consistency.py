@@ -18,12 +18,13 @@ from decoupling.inference.posterior import Posterior, posterior_parts
 from decoupling.label_model.bags import BalancedBags
 from decoupling.label_model.model import LabelModel
 from decoupling.likelihood.average import AveragedAnswer
-from decoupling.persistence.estimators import NotKept
+from decoupling.persistence.skops_files import NotKept
 from decoupling.retraining.answer import BESIDE, INFERRED, Retrained
 from decoupling.setred.classifier import SetredClassifier
+from decoupling.transitions.choice import label_codes
 from decoupling.transitions.tasks import Task
 
-# Squares of what is no larger are numbers; what is inferred of all rows at once stays far below.
+# Largest amount that is accepted: its square is still a number. Amounts of a fit stay far below.
 _LARGEST: Final = 1e150
 
 Expected = Iterator[tuple[AnyArray, tuple[int, ...]]]
@@ -173,6 +174,7 @@ def _check_classifier(model: DecouplingClassifier) -> None:
     _check_codes(model.task_.own, n_labels, least=-1)
     if model.labels_ != model.task_.labels or model.labels_ != model.posterior_.labels:
         raise ValueError("labels that are not those of its parts")
+    label_codes(model.task_, model.observed_)  # refuses labels that the task does not have
     form = model.label_model_.form
     *rates, labels = form.ensembles
     _check_ensemble(labels, n_labels)

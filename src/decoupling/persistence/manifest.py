@@ -1,4 +1,4 @@
-"""What a file says of itself, and whether that is so.
+"""The manifest of a file: what it says of the file, and whether that is so.
 
 A file is a zip of ``manifest.json``, which says what it holds and has the SHA-256 of everything
 else; ``state.json``, the records; ``arrays/*.npy``; and ``models/*.skops``, the classifiers.
@@ -15,8 +15,11 @@ from typing import Any, Final
 from decoupling.persistence.archive import array_kind, packed, unpacked
 
 FORMAT: Final = "decoupling model"
-# Raised when a file can no longer be read by versions before; these then say so.
+# Number of the layout of a file. It is raised when versions before cannot read what is written now;
+# these then say so.
 SCHEMA: Final = 6
+# Lowest number that is still read. Those below are of versions that were never released.
+OLDEST: Final = 5
 STATE: Final = "state.json"
 ARRAY: Final = re.compile(r"arrays/[0-9]{6,9}\.npy")
 MODEL: Final = re.compile(r"models/[0-9]{6,9}\.skops")
@@ -57,7 +60,7 @@ def read_file(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
 
 
 def checked_about(about: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What the user says of a model, as JSON will have it."""
+    """Return what the user says of a model in values that JSON can hold; refuse any other."""
     if about is None:
         return {}
     try:
@@ -73,7 +76,7 @@ def as_json(tree: Any) -> bytes:
 
 
 def parsed(name: str, data: bytes) -> Any:
-    """What the JSON of a member says."""
+    """Parse the JSON of a member."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -81,7 +84,7 @@ def parsed(name: str, data: bytes) -> Any:
 
 
 def _entry(name: str, data: bytes) -> dict[str, Any]:
-    """What the manifest says of a member."""
+    """Entry of the manifest for a member."""
     entry: dict[str, Any] = {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
     if ARRAY.fullmatch(name):
         dtype, shape = array_kind(data)
@@ -102,6 +105,8 @@ def _check_manifest(manifest: Any) -> None:
             f"Its schema is {schema}, and this version reads up to {SCHEMA}: upgrade to "
             f"decoupling >= {version}."
         )
+    if schema < OLDEST:
+        raise ValueError(f"Schema {schema} is older than this version reads: fit again.")
     for name, kind in (("holds", str), ("about", dict), ("members", dict)):
         if not isinstance(manifest.get(name), kind):
             raise ValueError(f"{_MANIFEST} does not have {name!r}.")

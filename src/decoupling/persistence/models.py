@@ -25,7 +25,6 @@ from decoupling.label_model.model import prefit_form
 from decoupling.labels.observed import encode_labels
 from decoupling.persistence.archive import array_of
 from decoupling.persistence.consistency import check_whole
-from decoupling.persistence.estimators import NotKept, built, not_trusted, type_name
 from decoupling.persistence.manifest import (
     ARRAY,
     MODEL,
@@ -37,6 +36,7 @@ from decoupling.persistence.manifest import (
     whole_file,
 )
 from decoupling.persistence.records import Reader, Writer
+from decoupling.persistence.skops_files import NotKept, built, not_trusted, type_name
 from decoupling.setred.classifier import SetredClassifier
 
 Model: TypeAlias = Posterior | DecouplingClassifier | SetredClassifier
@@ -187,7 +187,7 @@ def untrusted_types(path: str | PathLike[str]) -> list[str]:
 
 
 def describe(path: str | PathLike[str]) -> dict[str, Any]:
-    """What a file of `save` holds: its manifest, once the whole file has been checked.
+    """Return the manifest of a file of `save`, once the whole file has been checked.
 
     Nothing is built. The manifest has ``format``, ``schema``, ``library_version``, ``holds`` (the
     type of the model), ``about``, and ``members``: for each its ``sha256``, its ``size`` in bytes,
@@ -229,7 +229,7 @@ def _warn_of_lost(lost: list[str]) -> None:
 
 @contextmanager
 def _naming(path: str | PathLike[str]) -> Iterator[None]:
-    """Say which file it is that cannot be read."""
+    """Name the file in errors about it."""
     try:
         yield
     except ValueError as error:

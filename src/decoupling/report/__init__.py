@@ -1,1 +1,1 @@
-"""What a fitted classifier has to say, for people: a page, Markdown and JSON."""
+"""Reports on a fitted classifier, for people: a page, Markdown and JSON."""

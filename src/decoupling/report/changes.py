@@ -1,4 +1,4 @@
-"""What was before and what is after; and how right it is, where true classes are known."""
+"""Classes before and after; and how many are right, where true classes are known."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from decoupling.labels.observed import encode_labels
 from decoupling.report.facts import Facts
 from decoupling.report.text import plain
 
-# Pairs of given and suggested that are listed.
+# Pairs of given and suggested that are listed at most. They are the commonest; a longer list has
+# pairs of a few rows.
 PAIRS: Final = 12
+# Bins of the calibration curve, of equal width. With twice as many most of them are nearly empty.
 BINS: Final = 10
-# Logarithms of probabilities are cut here.
+# Probability below which the logarithm of the log-loss is cut: one row with a true class that was
+# called impossible would make it infinite.
 _TINY: Final = 1e-15
 
 
@@ -101,7 +104,7 @@ def _share(weight: FloatArray, right: BoolArray, among: BoolArray) -> float | No
 
 
 def _calibration(facts: Facts, truth: IntArray, known: BoolArray) -> list[dict[str, float]]:
-    """How often the suggested class is right, by its probability."""
+    """Share of rows whose suggested class is right, in bins of its probability."""
     bins = calibration_bins(
         facts.conditional[known].max(axis=1),
         (facts.suggested == truth)[known],

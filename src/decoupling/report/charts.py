@@ -5,15 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-# Of the drawing, in units that scale with the page.
+# Width of the line chart, in units of the drawing, which scale with the page.
 WIDTH: Final = 640
+# Height of the line chart, in the same units.
 HEIGHT: Final = 200
+# Room around the line, in the same units, so that a dot at its end is whole.
 MARGIN: Final = 12
+# Width and height of the square chart, in the same units.
 SIDE: Final = 260
-# The frame of the square chart leaves room for the names of its axes.
+# Room around the frame of the square chart, in the same units, for the names of its axes.
 EDGE: Final = 18
-# A line of so many points shows each.
+# Points that a line shows one by one at most; more would run into each other.
 DOTS: Final = 40
+# Radius of a dot for no rows, in the same units: a smaller one is not seen.
+DOT: Final = 3
+# Radius that the dot of the most rows has beyond that; areas grow with the rows.
+GROWTH: Final = 7
+# Size of a bound from which on its first decimal says nothing.
+_LARGE: Final = 10_000
 
 
 def trace_chart(elbo: Sequence[float]) -> dict[str, Any]:
@@ -38,8 +47,8 @@ def trace_chart(elbo: Sequence[float]) -> dict[str, Any]:
 
 
 def _large(value: float) -> str:
-    """A bound, whose digits before the point matter."""
-    return f"{value:,.1f}" if abs(value) < 10_000 else f"{value:,.0f}"
+    """A bound as text; of a large one only the digits before the point."""
+    return f"{value:,.1f}" if abs(value) < _LARGE else f"{value:,.0f}"
 
 
 def calibration_chart(bins: Sequence[dict[str, float]]) -> dict[str, Any]:
@@ -53,7 +62,7 @@ def calibration_chart(bins: Sequence[dict[str, float]]) -> dict[str, Any]:
             {
                 "x": round(EDGE + entry["confidence"] * inner, 1),
                 "y": round(SIDE - EDGE - entry["right"] * inner, 1),
-                "r": round(3 + 7 * (entry["rows"] / most) ** 0.5, 1),
+                "r": round(DOT + GROWTH * (entry["rows"] / most) ** 0.5, 1),
             }
             for entry in bins
         ],

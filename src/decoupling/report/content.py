@@ -45,12 +45,14 @@ from decoupling.report.verdict import MENDED, SURE, finding_of, words_of
 if TYPE_CHECKING:
     from decoupling.classifier.estimator import DecouplingClassifier
 
+# Number of the layout of the dictionary; raised when a key changes its meaning or goes.
 SCHEMA: Final = 1
-# More classes than this are told of by their worst pairs alone.
+# Classes of which T is shown as a table at most; of more classes only the worst pairs are. A table
+# of twice as many is wider than a page.
 FOLDED: Final = 30
-# Wrong pairs of class and label that are listed.
+# Wrong pairs of class and label that are listed at most.
 WORST: Final = 10
-# Digits of probabilities.
+# Digits behind the point of all numbers but the bound: what is finer is not known.
 _DIGITS: Final = 6
 
 DESCRIPTIONS: Final = {
@@ -63,6 +65,8 @@ DESCRIPTIONS: Final = {
 }
 
 
+# Over the limit: its keywords are those of `DecouplingClassifier.report`, which is public, one for
+# each thing that can be shown.
 def report_content(
     clf: DecouplingClassifier,
     *,
@@ -80,7 +84,7 @@ def report_content(
     decided: Sequence[int] = (),
     options: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """All that the report says, as a dictionary that JSON can hold.
+    """Return everything that the report says, as a dictionary that JSON can hold.
 
     It depends on nothing but its arguments: no time of day, no path. The module's docstring is its
     schema.
@@ -144,14 +148,10 @@ def report_content(
     finding = finding_of(facts)
     headline, sentences = words_of(facts, finding)
     review = review_of(facts, row_names, thumbnails, n_review, data_hash, decided)
-    content = {
+    content: dict[str, Any] = {
         "schema": SCHEMA,
         "title": title or "Label report",
-        "task": {
-            "name": facts.task.name,
-            "kind": facts.kind,
-            "description": task_description or DESCRIPTIONS[facts.kind],
-        },
+        "task": _task(facts, task_description),
         "verdict": {
             "headline": headline,
             "sentences": sentences,
@@ -163,17 +163,29 @@ def report_content(
         "classes": _classes(facts),
         "review": review | {"more": review["more"].told(options) if review["more"] else ""},
         "changes": changes_of(facts, before, true_classes),
-        "diagnostics": {
-            "elbo": [float(f"{value:.8g}") for value in facts.trace.elbo],
-            "iterations": facts.trace.n_iter,
-            "converged": facts.trace.converged,
-            "stopped": stop_in_words(facts.trace.stopped_because),
-            "warnings": all_warnings,
-        },
+        "diagnostics": _diagnostics(facts, all_warnings),
         "reproduce": reproduction_of(clf, settings, data_hash, commands),
     }
-    rounded: dict[str, Any] = _rounded(content)
-    return rounded
+    return dict(_rounded(content))
+
+
+def _task(facts: Facts, description: str | None) -> dict[str, str]:
+    return {
+        "name": facts.task.name,
+        "kind": facts.kind,
+        "description": description or DESCRIPTIONS[facts.kind],
+    }
+
+
+def _diagnostics(facts: Facts, warnings: list[str]) -> dict[str, Any]:
+    trace = facts.trace
+    return {
+        "elbo": [float(f"{value:.8g}") for value in trace.elbo],
+        "iterations": trace.n_iter,
+        "converged": trace.converged,
+        "stopped": stop_in_words(trace.stopped_because),
+        "warnings": warnings,
+    }
 
 
 def _numbers(facts: Facts, finding: dict[str, Any]) -> list[dict[str, str]]:

@@ -16,7 +16,7 @@ from decoupling._text import Message
 from decoupling.report.markdown import report_markdown
 from decoupling.report.page import report_page
 
-# Pixels of the page within a notebook.
+# Height of the page within a notebook, in pixels: a screen shows all of it.
 _FRAME: Final = 800
 
 
@@ -49,7 +49,7 @@ class Report:
         return report_page(self.content)
 
     def markdown(self) -> str:
-        """The same in Markdown."""
+        """The report in Markdown."""
         return report_markdown(self.content)
 
     def json(self) -> str:

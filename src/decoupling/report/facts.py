@@ -1,4 +1,4 @@
-"""What the report needs of a fitted classifier, as arrays."""
+"""Arrays of a fitted classifier that the report is made of."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from decoupling.transitions.tasks import Task
 if TYPE_CHECKING:
     from decoupling.classifier.estimator import DecouplingClassifier
 
-# Of all intervals.
+# Probability that an interval of the report is to hold.
 LEVEL: Final = 0.9
-# Rows without weight have next to none in a posterior.
+# Weight below which rows of a label count as none: a posterior gives rows of weight 0 next to none.
 _NOTHING: Final = 1e-50
 
 
@@ -50,7 +50,7 @@ class Facts:
     expected : array (C,) or None
         Shares of the classes that the user expects.
     prior_mean : array (C,)
-        What a row's class is taken for where nothing else speaks.
+        Class distribution of a row by the prior alone.
     trace : Trace
         How the inference went.
     """
@@ -103,7 +103,7 @@ class Facts:
 
     @property
     def kind(self) -> str:
-        """What there is to find out, whatever the task is called."""
+        """Kind of question that the task asks, whatever its name."""
         task = self.task
         if not self.names_classes:
             named = set(self.labels) <= {None, *self.classes}
@@ -138,11 +138,11 @@ class Facts:
         return bool((self.task.own >= 0).any())
 
     def counts_of(self, rows: BoolArray) -> float:
-        """How many rows these stand for."""
+        """Sum of the weights of these rows."""
         return float(self.weight[rows].sum())
 
     def expected_counts(self) -> FloatArray:
-        """How many rows of each class have each label, as expected, (C, S)."""
+        """Expected number of rows of each class with each label, (C, S)."""
         counts = np.zeros((len(self.labels), len(self.classes)))
         np.add.at(counts, self.codes, self.weight[:, None] * self.conditional)
         return np.asarray(counts.T)
@@ -179,7 +179,7 @@ class Facts:
         return share, max(share - half, 0.0), min(share + half, 1.0)
 
     def rows_to_mend(self, share: float) -> int:
-        """How many of the worst rows hold this share of the labels that are expected wrong."""
+        """Number of the worst rows that hold this share of the expected wrong labels."""
         wrong = np.sort(self.weight * self.p_wrong)[::-1]
         total = wrong.sum()
         if total == 0:

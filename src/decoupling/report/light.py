@@ -71,7 +71,7 @@ def light_of(
 def diagnosed(
     clf: DecouplingClassifier, facts: Facts, given: Sequence[Message] = ()
 ) -> Diagnostics:
-    """All reasons for and against trusting a classifier; arguments are those of `light_of`."""
+    """Find the reasons for and against trusting a classifier; arguments as in `light_of`."""
     confused = confusion(facts.classes, facts.task.own, facts.transitions)
     off = unbalanced(facts.task, facts.expected, facts.conditional, facts.weight)
     return Diagnostics(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from decoupling._text import visible
-from decoupling.report.text import NO_DATA, count, interval, percent, short
+from decoupling.report.text import NO_DATA, count, interval, percent, rate, short
 
 
 def report_markdown(content: dict[str, Any]) -> str:
@@ -105,10 +105,7 @@ def _transition_table(T: dict[str, Any]) -> str:
         (
             (
                 _name(name),
-                *(
-                    f"{percent(mean)} ({interval(low, high)})" if possible else "never"
-                    for mean, low, high, possible in zip(*cells, strict=True)
-                ),
+                *(rate(*entry) for entry in zip(*cells, strict=True)),
             )
             for name, *cells in zip(
                 T["classes"], T["mean"], T["lower"], T["upper"], T["possible"], strict=True

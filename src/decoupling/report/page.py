@@ -12,9 +12,9 @@ from decoupling._text import Message, visible
 from decoupling._validation import needs_extra, warn_user
 from decoupling.report import charts, text
 
-# Shades of the heat map.
+# Shades of the heat map; each has a class in style.css.
 STEPS: Final = 10
-# A page should not be larger, in bytes.
+# Bytes of a page at most, before there is a warning: larger ones are slow to open.
 LARGEST: Final = 1_000_000
 
 
@@ -118,7 +118,7 @@ def _shade(share: float, root: bool = False) -> int:
 
 
 def _csp_hash(inline: str) -> str:
-    """How a content security policy names a text within the page."""
+    """Name of a text of the page in its content security policy: its SHA-256."""
     digest = hashlib.sha256(inline.encode("utf-8")).digest()
     return f"sha256-{base64.b64encode(digest).decode('ascii')}"
 
@@ -141,10 +141,7 @@ def _text_table(transitions: dict[str, Any]) -> str:
         lines.append(
             [
                 text.short(name, 14),
-                *(
-                    f"{text.percent(mean)} ({text.interval(low, high)})" if possible else "never"
-                    for mean, low, high, possible in cells
-                ),
+                *(text.rate(*cell) for cell in cells),
             ]
         )
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]

@@ -1,4 +1,4 @@
-"""What it takes to make a report again."""
+"""Options, versions and commands with which a report can be made again."""
 
 from __future__ import annotations
 

@@ -18,8 +18,9 @@ from decoupling.report.thumbnails import data_uri
 
 # Rows that a page can list and stay below a megabyte.
 MOST_ROWS: Final = 500
-# Classes of a row that are named, and the probability that makes them worth it.
+# Classes of a row that are named at most, the most probable ones.
 NAMED: Final = 3
+# Probability of a class below which it is not named: it would hardly help to decide.
 _MATTERS: Final = 0.05
 _MORE: Final = Message("more-rows", "{clf.label_issues()|labels.csv} lists them all")
 
@@ -93,7 +94,7 @@ def _entry(
 
 
 def _ranked(facts: Facts) -> tuple[str, str, IntArray, FloatArray]:
-    """What to look at, what ranks it, rows from the first on, and the score of every row, (N,)."""
+    """Question that is asked, name of the score, rows in their order, score of every row (N,)."""
     doubtful = facts.owned & (facts.p_wrong >= 0.5)
     if doubtful.any() or facts.kind in ("noisy", "supervised"):
         question = "Labels that are more likely wrong than right, the worst first."

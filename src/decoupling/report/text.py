@@ -8,18 +8,18 @@ from typing import Final
 
 from decoupling._text import visible
 
-# Letters of a name within a sentence.
+# Letters of a name within a sentence at most: a line has about a hundred.
 LETTERS: Final = 40
-# Letters of a name that is written out.
+# Letters of a name in a table of the report at most; what is longer is no name, but a text.
 LONGEST: Final = 200
 # What is said of a label that no row has: its column of T is the prior's word.
 NO_DATA: Final = "no data"
-# A list names this many, and counts the rest.
+# Names that a sentence lists at most; it counts the rest.
 SHOWN: Final = 5
 
 
 def short(text: object, letters: int = LETTERS) -> str:
-    """The same, cut to so many letters.
+    """A text cut to so many letters.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def interval(lower: float, upper: float) -> str:
 
 
 def whole_interval(lower: float, upper: float) -> str:
-    """The same in whole per cents, where there is little room.
+    """Ends of an interval in whole per cents, where there is little room.
 
     Examples
     --------
@@ -87,6 +87,17 @@ def whole_interval(lower: float, upper: float) -> str:
     """
     low, high = f"{lower * 100:.0f}", f"{upper * 100:.0f}"
     return f"{low}%" if low == high else f"{low}–{high}%"
+
+
+def rate(mean: float, lower: float, upper: float, possible: bool) -> str:
+    """An entry of T with its interval.
+
+    Examples
+    --------
+    >>> rate(0.3, 0.28, 0.34, True), rate(0.0, 0.0, 0.0, False)
+    ('30% (28–34%)', 'never')
+    """
+    return f"{percent(mean)} ({interval(lower, upper)})" if possible else "never"
 
 
 def count(n: float) -> str:
@@ -101,7 +112,7 @@ def count(n: float) -> str:
 
 
 def rows(n: float) -> str:
-    """So many rows.
+    """A number of rows, with the word.
 
     Examples
     --------

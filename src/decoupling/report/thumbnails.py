@@ -16,7 +16,7 @@ _FORMATS: Final = {
     b"\xff\xd8\xff": "jpeg",
     b"GIF8": "gif",
 }
-# Fifty of these leave the page below its megabyte.
+# Bytes of an image at most: fifty of these, in base64, leave the page below its megabyte.
 LARGEST: Final = 12_000
 
 

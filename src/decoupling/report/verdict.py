@@ -12,11 +12,11 @@ from decoupling.report.text import count, interval, joined_names, percent, plain
 
 # The share of the expected errors that a list of rows to mend is measured by.
 MENDED: Final = 0.8
-# A class this probable counts as sure.
+# Probability from which on a class counts as sure.
 SURE: Final = 0.9
-# Fewer wrong labels than this are none to speak of.
+# Share of wrong labels below which hardly any is said to be wrong.
 _HARDLY: Final = 0.005
-# A pair of classes that is less of the mistakes than this is not worth naming.
+# Share of the mistakes below which no pair of classes is named: the mistakes are spread.
 _SPREAD: Final = 0.03
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from decoupling._text import UNLABELLED
 from decoupling._typing import AnyArray, BoolArray
 from decoupling.report.text import plain
 from decoupling.tables.problem import Problem, as_label
@@ -36,10 +37,18 @@ class Decisions:
     classes: AnyArray
 
 
-def read_decisions(path: Path, problem: Problem) -> Decisions:
-    """Decisions as the report gives them out: columns row, given, decision and class.
+class _Decided(NamedTuple):
+    """A decision: the row of its file, and the class; None if the row stays unlabelled."""
 
-    Names may be cut as they are there, or whole.
+    number: int
+    class_: Any
+
+
+def read_decisions(path: Path, problem: Problem) -> Decisions:
+    """Read decisions as the report gives them out: columns row, given, decision and class.
+
+    Names of rows, labels and classes may be whole, or cut as they are in the report. A row may be
+    decided on twice if that is the same decision.
     """
     table = read_table(path)
     columns = {
@@ -49,25 +58,44 @@ def read_decisions(path: Path, problem: Problem) -> Decisions:
     place = {text: k for k, name in enumerate(names) for text in (plain(name), name)}
     known = {value for value in problem.labels.tolist() if value is not None}
     whole = {plain(label): str(label) for label in known}
-    classes = np.full(len(names), None, dtype=object)
+    decided: dict[int, _Decided] = {}
     for number, cells in enumerate(zip(*columns.values(), strict=True), start=1):
         row, given, decision, name = map(as_written, cells)
+        where = f"{path.name}, row {number}"
         if row not in place:
-            raise TableError(f"{path.name}, row {number}: {row!r} is no row of the table.")
+            raise TableError(f"{where}: {row!r} is no row of the table.")
         label = problem.labels[place[row]]
         if whole.get(given, given) != (None if label is None else str(label)):
             raise TableError(
-                f"{path.name}, row {number}: row {row!r} had the label {given!r}, and has "
-                f"{label!r} in the table. Are these decisions of another table?"
+                f"{where}: row {row!r} had the label {given!r}, and has {label!r} in the table. "
+                "Are these decisions of another table?"
             )
         if decision not in _DECISIONS:
             raise TableError(
-                f"{path.name}, row {number}: decision must be one of {', '.join(_DECISIONS)}; got "
-                f"{decision!r}."
+                f"{where}: decision must be one of {', '.join(_DECISIONS)}; got {decision!r}."
             )
-        if name is None and decision == "reject":
-            continue  # a row without a label stays so
-        if name is None:
-            raise TableError(f"{path.name}, row {number}: no class is given.")
-        classes[place[row]] = as_label(whole.get(name, name), known)
+        class_ = None if name is None else as_label(whole.get(name, name), known)
+        if decision == "reject":
+            if class_ not in (None, label):
+                raise TableError(
+                    f"{where}: to reject is to keep what was given, {_called(label)}, and the "
+                    f"class is {class_!r}. Write change for the decision, or no class."
+                )
+            class_ = label  # a row without a label stays so
+        elif class_ is None:
+            raise TableError(f"{where}: no class is given.")
+        before = decided.setdefault(place[row], _Decided(number, class_))
+        if before.class_ != class_:
+            raise TableError(
+                f"{path.name}, rows {before.number} and {number}: row {row!r} is decided on twice, "
+                f"as {_called(before.class_)} and as {_called(class_)}. Leave one of them."
+            )
+    classes = np.full(len(names), None, dtype=object)
+    for k, one in decided.items():
+        classes[k] = one.class_
     return Decisions(np.array([name is not None for name in classes]), classes)
+
+
+def _called(label: Any) -> str:
+    """A label in a message."""
+    return UNLABELLED if label is None else repr(label)

@@ -8,13 +8,18 @@ from typing import Final
 import numpy as np
 
 from decoupling._typing import AnyArray, FloatArray
+from decoupling.classifier.estimator import DecouplingClassifier
 from decoupling.datasets import give_labels
 from decoupling.tables.features import Feature
 from decoupling.tables.problem import Problem
 from decoupling.transitions.prior import TransitionPrior
 
+# p(wrong label | class, labelled) of the demo: bad enough that a third of the labels mislead.
 NOISE: Final = 0.35
+# p(unlabelled | class): rows without a label are shown, too, and four of five still have one.
 MISSING: Final = 0.2
+# Probability that an interval of T is to hold.
+LEVEL: Final = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +59,7 @@ def make_demo(seed: int = 0) -> Demo:
 
 
 def demo_table(made: Demo) -> dict[str, AnyArray | list[object]]:
-    """The same as columns of a table, so that other commands can be tried on it."""
+    """Columns of a table of the demo, so that other commands can be tried on it."""
     pixels = made.pictures.reshape(len(made.classes), -1).astype(np.int64)
     columns: dict[str, AnyArray | list[object]] = {
         f"pixel {k}": pixels[:, k] for k in range(pixels.shape[1])
@@ -62,7 +67,43 @@ def demo_table(made: Demo) -> dict[str, AnyArray | list[object]]:
     return {"label": made.problem.labels.tolist(), **columns}
 
 
-def covered(lower: FloatArray, upper: FloatArray, truth: FloatArray) -> tuple[int, int]:
-    """How many intervals hold the truth, and how many there are."""
-    inside = (lower <= truth) & (truth <= upper)
-    return int(inside.sum()), inside.size
+@dataclass(frozen=True)
+class DemoScores:
+    """Distance of the answer from the truth.
+
+    Attributes
+    ----------
+    rows : int
+        How many rows there are.
+    accuracy_before : float
+        Share of the labels that are right.
+    accuracy_after : float
+        Share of all rows whose class was found.
+    largest_error : float
+        Largest distance of an entry of T from the truth.
+    intervals, intervals_that_hold_the_truth : int
+        How many intervals T has, and how many of them hold the truth.
+    """
+
+    rows: int
+    accuracy_before: float
+    accuracy_after: float
+    largest_error: float
+    intervals: int
+    intervals_that_hold_the_truth: int
+
+
+def demo_scores(made: Demo, clf: DecouplingClassifier) -> DemoScores:
+    """Compare what was found with the truth."""
+    given = made.problem.labels
+    has = np.array([label is not None for label in given.tolist()])
+    lower, upper = clf.transition_interval(LEVEL)
+    inside = (lower <= made.transitions) & (made.transitions <= upper)
+    return DemoScores(
+        rows=len(given),
+        accuracy_before=float((given[has] == made.classes[has]).mean()),
+        accuracy_after=float((clf.transduction_ == made.classes).mean()),
+        largest_error=float(np.abs(clf.transitions_ - made.transitions).max()),
+        intervals=inside.size,
+        intervals_that_hold_the_truth=int(inside.sum()),
+    )

@@ -1,24 +1,28 @@
-"""How the posterior of one row came about, in words and numbers."""
+"""The posterior of one row explained, in words and numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from decoupling._text import name_text
 from decoupling._typing import FloatArray
 from decoupling.classifier.estimator import DecouplingClassifier
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """What is known of one row.
+    """Numbers behind the posterior of one row.
 
     Attributes
     ----------
     row : int
         Its number.
+    id : str or None
+        Its id, if rows have ids.
     given : object
         Its label; None if it has none.
     labels, classes : list
@@ -41,6 +45,7 @@ class Explanation:
     """
 
     row: int
+    id: str | None
     given: Any
     labels: list[Any]
     classes: list[Any]
@@ -53,7 +58,7 @@ class Explanation:
     retrained: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it with lists for arrays, and the words."""
+        """All attributes, with lists for arrays, and the words."""
         values = {
             name: value.tolist() if isinstance(value, np.ndarray) else value
             for name, value in vars(self).items()
@@ -61,13 +66,14 @@ class Explanation:
         return values | {"words": self.words()}
 
     def words(self) -> str:
-        """The same in a few sentences."""
+        """The explanation in a few sentences."""
         best = int(self.result.argmax())
         suggested = self.classes[best]
+        row = f"Row {self.row}" + ("" if self.id is None else f" (id {self.id!r})")
         given = "no label" if self.given is None else f"the label {self.given!r}"
         seen = int(self.class_proba.argmax())
         lines = [
-            f"Row {self.row} has {given}.",
+            f"{row} has {given}.",
             f"By its features alone it is most probably {self.classes[seen]!r} "
             f"({_percent(self.class_proba[seen])}).",
         ]
@@ -103,14 +109,44 @@ class Explanation:
 
 
 def _percent(p: float) -> str:
-    """A probability; what is nearly certain is not called certain."""
+    """A probability in per cent; one that is nearly 1 is not called 100%."""
     if 0 < p < 0.0005:
         return "less than 0.1%"
     return "more than 99.9%" if 0.9995 <= p < 1 else f"{p:.1%}"
 
 
-def explanation_of(clf: DecouplingClassifier, row: int, *, decided: bool = False) -> Explanation:
-    """What is known of a row that a classifier was fitted on."""
+def row_of_number(text: str, n_rows: int) -> int:
+    """Number of a row, from what was typed.
+
+    Examples
+    --------
+    >>> row_of_number("17", 20)
+    17
+    """
+    digits = text.lstrip("0") or "0"
+    # A number of thousands of digits is none of a row, and Python refuses to read it.
+    if text.isdecimal() and len(digits) <= len(str(n_rows)) and int(digits) < n_rows:
+        return int(digits)
+    raise ValueError(
+        f"There is no row {name_text(text)!r}: rows are numbered from 0 to {n_rows - 1}."
+    )
+
+
+def row_of_id(text: str, names: Sequence[str]) -> int:
+    """Number of the row that has an id."""
+    if text in names:
+        return names.index(text)
+    hint = ""
+    if text.isdecimal() and len(text) <= len(str(len(names))) and int(text) < len(names):
+        place = int(text)
+        hint = f" Row number {place} has the id {names[place]!r}: --row {place} explains that one."
+    raise ValueError(f"No row has the id {name_text(text)!r}.{hint}")
+
+
+def explanation_of(
+    clf: DecouplingClassifier, row: int, *, id: str | None = None, decided: bool = False
+) -> Explanation:
+    """Explain the posterior of a row that a classifier was fitted on; ``id`` is its name."""
     n_rows = len(clf.label_proba_)
     if not 0 <= row < n_rows:
         raise ValueError(f"row must be from 0 to {n_rows - 1}; got {row}.")
@@ -119,6 +155,7 @@ def explanation_of(clf: DecouplingClassifier, row: int, *, decided: bool = False
     column = list(clf.labels_).index(given)
     return Explanation(
         row=row,
+        id=id,
         given=given,
         labels=list(clf.labels_),
         classes=clf.classes_.tolist(),

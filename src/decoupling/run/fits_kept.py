@@ -22,7 +22,7 @@ from decoupling._typing import AnyArray, IntArray
 from decoupling._version import __version__
 from decoupling.fits.ensembles import FITTING, fit_clone
 from decoupling.persistence.archive import packed, unpacked
-from decoupling.persistence.estimators import built, jotted, not_trusted, written
+from decoupling.persistence.skops_files import built, jotted, not_trusted, written
 from decoupling.run.settings import option_of
 from decoupling.tables.reading import TableError
 
@@ -30,10 +30,11 @@ _RUN: Final = "run.json"
 _MODEL, _WARNINGS = "model.skops", "warnings.json"
 # All that is ever in the folder, also what a killed process leaves half written.
 _OURS: Final = (_RUN, ".run.*.part.json", "*.fit")
-# Writing a fit can take half as long as the fit. It gets this share of the time; what is left to
-# write is written when the run is interrupted.
+# Share of the time that writing fits may take. Writing one can take half as long as the fit itself.
+# What is not yet written is written when the run is interrupted; with twice the share fewer fits
+# are lost when it is killed outright.
 _SHARE: Final = 0.03
-# Networks of scikit-learn take an interruption for a wish to stop training, and go on with this.
+# Networks of scikit-learn answer an interruption with this warning, and return half trained.
 _HALF_TRAINED: Final = "Training interrupted by user."
 # Forged ones could crash the process: the folder is that of a run of one's own.
 _TREES: Final = frozenset(
@@ -63,7 +64,7 @@ def _fitted(estimator: Any, X: Any, codes: IntArray, params: dict[str, Any]) -> 
 def what_runs(
     settings: Mapping[str, Any], table: str, decisions: str | None = None
 ) -> dict[str, Any]:
-    """All that the bits of the answer depend on, by name.
+    """Everything that the bits of the answer depend on, by name.
 
     Parameters
     ----------
@@ -86,7 +87,7 @@ def what_runs(
 
 
 def is_there(folder: Path) -> bool:
-    """Whether a run was interrupted that can go on."""
+    """Whether the folder has fits of an interrupted run."""
     return (folder / _RUN).is_file()
 
 
@@ -124,6 +125,12 @@ class KeptFits:
         Made with the first fit.
     run : mapping
         As from `what_runs`.
+
+    Attributes
+    ----------
+    complete : bool
+        Whether no more fits are to come. An error then leaves the folder: what went wrong had to do
+        with what is made of the fits, and they need not be made again.
     """
 
     def __init__(self, folder: Path, run: Mapping[str, Any]) -> None:
@@ -132,7 +139,8 @@ class KeptFits:
         self._waiting: deque[tuple[str, _Fit]] = deque()
         self._estimator: tuple[Any, bytes | None] = (None, None)
         self._made: list[Path] = []
-        self._possible = True
+        self._possible, self._room = True, True
+        self.complete = False
         self._begun, self._spent, self._last = monotonic(), 0.0, 0.0
 
     def __len__(self) -> int:
@@ -145,23 +153,23 @@ class KeptFits:
         return len(self._waiting)
 
     def fit(self, estimator: Any, X: Any, codes: IntArray, params: dict[str, Any]) -> Any:
-        """A fit that was kept, or one that will be; warnings are given in both cases."""
+        """Return a fit that was kept, or make one and keep it; give its warnings in both cases."""
         key = self._key(estimator, X, codes, params) if self._possible else None
         found = None if key is None else self._read(key)
         if found is None:
             found = _fitted(estimator, X, codes, params)
             if key is not None:
                 self._waiting.append((key, found))
-            while self._waiting and self._spent + self._last <= _SHARE * self._time():
-                self._write_next()
+            while self._may_write() and self._write_next():
+                pass
         for text in found.warnings:
             warnings.warn(text, stacklevel=2)
         return found.model
 
     def write_waiting(self) -> None:
-        """Have all fits in the folder."""
-        while self._waiting:
-            self._write_next()
+        """Write all fits that wait to the folder, as far as there is room."""
+        while self._waiting and self._write_next():
+            pass
 
     def remove(self) -> None:
         """Remove the folder, unless there are files of others in it."""
@@ -172,6 +180,11 @@ class KeptFits:
                 path.rmdir()
             except OSError:  # it is not there, or not empty
                 break
+
+    def _may_write(self) -> bool:
+        """Whether it is time to write the next fit, which takes as long as the last one did."""
+        in_time = self._spent + self._last <= _SHARE * self._time()
+        return bool(self._waiting) and self._room and in_time
 
     def _time(self) -> float:
         return monotonic() - self._begun
@@ -189,7 +202,7 @@ class KeptFits:
         return key.hexdigest()
 
     def _read(self, key: str) -> _Fit | None:
-        """What was kept; None if nothing was, or it cannot be read."""
+        """A fit that was kept; None if there is none, or it cannot be read."""
         path = self.folder / f"{key}.fit"
         if not path.is_file():
             return None
@@ -200,8 +213,12 @@ class KeptFits:
         except (OSError, ValueError, LookupError, TypeError, ModuleNotFoundError):
             return None  # it is fitted once more
 
-    def _write_next(self) -> None:
-        """Write the fit that waits longest; if it cannot be written, none is any more."""
+    def _write_next(self) -> bool:
+        """Write the fit that waits longest, and say whether that went well.
+
+        One that could not be read again ends the keeping. One for which there is no room waits for
+        `write_waiting`: by then there may be some.
+        """
         start = self._time()
         key, fit = self._waiting[0]
         data = jotted(fit.model)
@@ -212,12 +229,17 @@ class KeptFits:
             texts = json.dumps(fit.warnings).encode()
             with written_whole(self.folder / f"{key}.fit") as part:
                 part.write_bytes(packed({_MODEL: data, _WARNINGS: texts}))
-            self._waiting.popleft()
-        except (OSError, ValueError):  # no room, perhaps; the run itself can do without
+        except ValueError:
             self._possible = False
             self._waiting.clear()
+            return False
+        except OSError:
+            self._room = False
+            return False
+        self._waiting.popleft()
         self._last = self._time() - start
         self._spent += self._last
+        return True
 
     def _make_folder(self) -> None:
         if is_there(self.folder):
@@ -238,12 +260,17 @@ def _content(name: str, array: AnyArray) -> bytes:
 
 @contextmanager
 def keeping_fits(kept: KeptFits) -> Iterator[None]:
-    """Keep the fits made inside, and take those that were kept; an interruption leaves them."""
+    """Keep the fits made inside, and take those that were kept.
+
+    They are removed at the end, and after an error unless they are complete. An interruption leaves
+    them.
+    """
     token = FITTING.set(kept.fit)
     try:
         yield
     except Exception:
-        kept.remove()
+        if not kept.complete:
+            kept.remove()
         raise
     finally:
         FITTING.reset(token)

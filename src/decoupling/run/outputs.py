@@ -1,17 +1,19 @@
-"""Tables of what was found, and what it takes to read new rows in the same way."""
+"""Tables of what was found; and rows of other tables, read as those of the run were."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from decoupling._typing import AnyArray, FloatArray
+from decoupling._validation import check_label_proba
 from decoupling.classifier.estimator import DecouplingClassifier
-from decoupling.run.settings import OPTIONS, Settings
+from decoupling.run.about import About
 from decoupling.run.solving import Solved
 from decoupling.tables.features import Feature, feature_array
 from decoupling.tables.problem import proba_array
@@ -32,9 +34,9 @@ def probability_columns(solved: Solved) -> dict[str, Any]:
 
 
 def label_columns(solved: Solved) -> dict[str, Any]:
-    """All rows, those whose label is most probably wrong first, then the unlabelled ones.
+    """Columns of labels.csv: labels that are most probably wrong first, unlabelled rows last.
 
-    Rows that somebody has decided on come last: there is nothing left to do about them.
+    Rows that somebody has decided on come behind all of them: nothing is left to do there.
     """
     issues = solved.clf.label_issues(all_rows=True, with_unlabelled=True)
     problem = solved.problem
@@ -88,31 +90,34 @@ def write_tables(solved: Solved, folder: Path, *, form: str, raw: bool) -> None:
     write_csv(folder / "transitions.csv", transition_columns(solved.clf), raw=raw)
 
 
-def about_model(solved: Solved, settings: Settings) -> dict[str, Any]:
-    """What has to be known to read new rows as these were read, and to tell of these."""
-    problem = solved.problem
-    return {
-        "decided": solved.decided,
-        "warnings": [message.told(OPTIONS) for message in solved.warnings],
-        "warning_codes": [message.code for message in solved.warnings],
-        "label": problem.label,
-        "id": settings.id,
-        "row_names": problem.row_names,
-        "features": [asdict(feature) for feature in problem.features],
-        "proba_columns": list(problem.proba_columns),
-    }
+def new_rows(table: Table, about: About, clf: DecouplingClassifier) -> Any:
+    """Rows of another table as the model has them, (N, D)."""
+    if not about.of_a_run:
+        return _rows_by_name(table, clf)
+    names = about.proba_columns or [feature.name for feature in about.features]
+    _need(table, names)
+    if about.proba_columns:
+        proba = proba_array(table, about.proba_columns)
+        check_label_proba(proba)
+        return proba
+    return feature_array(table, about.features)
 
 
-def new_rows(table: Table, about: Mapping[str, Any]) -> AnyArray:
-    """Features of the rows of another table, (N, D)."""
-    if about["proba_columns"]:
-        _need(table, about["proba_columns"])
-        return proba_array(table, about["proba_columns"])
-    features = [
-        Feature(one["name"], one["kind"], tuple(one["categories"])) for one in about["features"]
-    ]
+def _rows_by_name(table: Table, clf: DecouplingClassifier) -> Any:
+    """Rows for a model that was fitted in Python on a dataframe; its columns must be numbers."""
+    names = getattr(clf, "feature_names_in_", None)
+    if names is None:
+        raise TableError(
+            "The model was saved in Python, and was fitted on rows without names of columns: which "
+            "columns of a table they are is not known. Fit on a dataframe, or predict in Python: "
+            "decoupling.load(path).predict_proba(rows)."
+        )
+    features = [Feature(str(name), "number") for name in names]
     _need(table, [feature.name for feature in features])
-    return feature_array(table, features)
+    rows = feature_array(table, features)
+    if find_spec("pandas") is None:
+        return rows
+    return import_module("pandas").DataFrame(rows, columns=names)
 
 
 def _need(table: Table, names: Sequence[str]) -> None:
@@ -125,10 +130,15 @@ def _need(table: Table, names: Sequence[str]) -> None:
 
 
 def class_columns(
-    clf: DecouplingClassifier, X: AnyArray, table: Table, id_column: str | None
+    clf: DecouplingClassifier, X: Any, table: Table, id_column: str | None
 ) -> dict[str, Any]:
     """New rows with their most probable class and p(class | x)."""
-    proba = clf.predict_proba(X)
+    try:
+        proba = clf.predict_proba(X)
+    except (ValueError, ModuleNotFoundError):
+        raise
+    except Exception as error:  # a classifier of somebody else, in a file that may be altered
+        raise ValueError(f"The model cannot predict these rows: {error!r}.") from error
     named = id_column is not None and id_column in table.columns
     return {
         "row": np.arange(len(table)),

@@ -1,4 +1,4 @@
-"""All that a run depends on, declared once: options of commands, and the file that keeps them."""
+"""Settings of a run, declared once: options of commands, and the file that keeps them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _KINDS: Final[dict[str, tuple[type, ...]]] = {
 
 @dataclass(frozen=True)
 class Option:
-    """How the command line shows a setting, and what it is called in Python.
+    """A setting as the command line shows it, and its name in Python.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ def _setting(default: Any, text: str, **more: Any) -> Any:
 
 @dataclass(frozen=True)
 class Settings:
-    """All that a run depends on, besides the file: the options of ``decoupling run``.
+    """Settings of a run, besides its file: the options of ``decoupling run``.
 
     Attributes are in the order of run.toml. Those from ``label`` to ``image`` are arguments of
     `pose`, from ``task`` to ``seed`` of `DecouplingClassifier`, from ``delimiter`` to ``decimal``

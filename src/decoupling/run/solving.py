@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from decoupling._text import Message, message_of
 from decoupling._typing import AnyArray
 from decoupling.classifier.estimator import DecouplingClassifier
 from decoupling.fits.given import GivenProba
+from decoupling.fits.plan import FitPlan
 from decoupling.run.decisions import Decisions, read_decisions
 from decoupling.run.settings import OPTIONS, Settings
 from decoupling.tables.estimators import make_estimator
@@ -22,7 +23,7 @@ from decoupling.tables.problem import Problem, as_label, pose
 from decoupling.tables.reading import Table, read_table
 from decoupling.transitions.tasks import Task
 
-# Letters of a warning. One that names something as long as a book need not be as long.
+# Letters of a warning at most. It may name something as long as a book, and would fill the screen.
 _LONGEST: Final = 1000
 
 
@@ -57,7 +58,7 @@ def read_problem(
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """What a run found.
+    """Answer of a run.
 
     Attributes
     ----------
@@ -117,10 +118,28 @@ def solve_problem(
     return Solved(clf, problem, decisions, warned)
 
 
-def rehearse(problem: Problem, settings: Settings, decisions: Decisions | None = None) -> Task:
-    """Return the task that `solve_problem` would solve; refuse what it would, without a fit."""
-    clf = _classifier(problem, settings)
-    return clf.check(problem.X, problem.labels, known_classes=_known(decisions))
+class Rehearsal(NamedTuple):
+    """Plan of a run: its task and its fits.
+
+    Attributes
+    ----------
+    task : Task
+        What would be solved: which labels each class may get.
+    fits : FitPlan
+        Which classifiers would be fitted, and how many at most.
+    """
+
+    task: Task
+    fits: FitPlan
+
+
+def rehearse(problem: Problem, settings: Settings, decisions: Decisions | None = None) -> Rehearsal:
+    """Say what `solve_problem` would do, and refuse what it would refuse, without a fit."""
+    clf, known = _classifier(problem, settings), _known(decisions)
+    return Rehearsal(
+        clf.check(problem.X, problem.labels, known_classes=known),
+        clf.planned_fits(problem.X, problem.labels, known_classes=known),
+    )
 
 
 def _classifier(problem: Problem, settings: Settings) -> DecouplingClassifier:

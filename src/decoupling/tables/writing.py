@@ -8,16 +8,19 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any, Final
 
 import numpy as np
 
-from decoupling._files import made_folder, sync
+from decoupling._files import made_folder, naming_full_disk, sync
 from decoupling._typing import AnyArray
 from decoupling.tables.reading import TableError
 
 # A spreadsheet takes a cell that begins so for a formula; with apostrophes in front it does not.
 _FORMULA: Final = re.compile(r"'*[=+\-@\t\r]")
+# Beginning and end of the name of a folder that files are first written to.
+_PART: Final = (".decoupling-", ".part")
 
 
 def write_csv(
@@ -32,7 +35,8 @@ def write_csv(
 
     table = pa.table({name: _column(values, raw) for name, values in columns.items()})
     names = [name if raw else harmless(name) for name in table.column_names]
-    csv.write_csv(table.rename_columns(names), path)
+    with path.open("wb") as file:  # pyarrow itself takes no path that is not in UTF-8
+        csv.write_csv(table.rename_columns(names), file)
 
 
 def write_parquet(path: Path, columns: Mapping[str, Sequence[object] | AnyArray]) -> None:
@@ -40,9 +44,9 @@ def write_parquet(path: Path, columns: Mapping[str, Sequence[object] | AnyArray]
     import pyarrow as pa
     from pyarrow import parquet
 
-    parquet.write_table(
-        pa.table({name: _column(values, True) for name, values in columns.items()}), path
-    )
+    table = pa.table({name: _column(values, True) for name, values in columns.items()})
+    with path.open("wb") as file:
+        parquet.write_table(table, file)
 
 
 def _column(values: Sequence[object] | AnyArray, raw: bool) -> Any:
@@ -85,26 +89,74 @@ def as_written(cell: object) -> str | None:
 def whole_files(folder: Path, names: Sequence[str], *, force: bool) -> Iterator[Path]:
     """A folder to write to, whose files go to ``folder`` at the end, or after a failure are gone.
 
-    Files of these names that are there already are replaced only if ``force`` is given, and no
-    others are touched.
+    ``names`` are all files that are in question. Those of them that are in ``folder`` already are
+    replaced if ``force`` is given, or removed if they are not written this time; without it they
+    are refused. Other files are not touched. It is safe if several processes write at once: one is
+    the first, and the others find its files there.
     """
     refuse_existing(folder, names, force=force)
     beside = folder if folder.exists() else folder.parent
-    part = beside / f".decoupling-{os.getpid()}.part"
-    with made_folder(beside):
-        part.mkdir()
+    with naming_full_disk(folder), made_folder(beside):
+        # A name of its own: in containers every process may have the same number.
+        part = Path(mkdtemp(prefix=_PART[0], suffix=_PART[1], dir=beside))
         try:
-            yield part
-            files = sorted(part.iterdir())
-            for file in files:
+            files = part / "files"
+            files.mkdir()  # with the usual rights, which the folder around it has not
+            yield files
+            for file in files.iterdir():
                 sync(file)
-            if folder.exists():
-                for file in files:
-                    file.replace(folder / file.name)
-            else:
-                part.rename(folder)
+            with _alone(folder):
+                _put(files, folder, names, force=force)
         finally:
             shutil.rmtree(part, ignore_errors=True)
+
+
+@contextmanager
+def whole_file(path: Path, *, force: bool) -> Iterator[Path]:
+    """A path to write to, whose file takes the place of ``path`` at the end; see `whole_files`."""
+    with whole_files(path.parent, [path.name], force=force) as folder:
+        yield folder / path.name
+
+
+def _put(files: Path, folder: Path, names: Sequence[str], *, force: bool) -> None:
+    """Move files to their folder; another process may have written to it meanwhile."""
+    refuse_existing(folder, names, force=force)
+    if not folder.exists():
+        try:
+            files.rename(folder)
+            return
+        except OSError:  # somebody else has made it, or a disk of its own is mounted there
+            folder.mkdir(exist_ok=True)
+            refuse_existing(folder, names, force=force)
+    written = [file.name for file in files.iterdir()]
+    for name in written:
+        (files / name).replace(folder / name)
+    for name in set(names) - set(written):
+        (folder / name).unlink(missing_ok=True)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other processes from putting files into a folder meanwhile, where the system can.
+
+    The lock is on the folder above, since this one may not be there yet. It ends with the process,
+    however that ends.
+    """
+    try:
+        import fcntl
+
+        above = os.open(folder.resolve().parent, os.O_RDONLY)
+    except (ImportError, OSError):  # another system, or a folder that may not be read
+        yield
+        return
+    try:
+        try:
+            fcntl.flock(above, fcntl.LOCK_EX)
+        except OSError:  # not on every network disk
+            pass
+        yield
+    finally:
+        os.close(above)
 
 
 def refuse_existing(
@@ -122,8 +174,10 @@ def refuse_existing(
     nearest = next((path for path in there if path.exists()), Path())
     if not nearest.is_dir():
         raise TableError(f"{nearest} is a file, and no folder to write to.")
-    if not os.access(nearest, os.W_OK):
-        raise TableError(f"{nearest} cannot be written to.")
+    try:
+        os.rmdir(mkdtemp(prefix=_PART[0], suffix=_PART[1], dir=nearest))
+    except OSError as error:
+        raise TableError(f"{nearest} cannot be written to: {error.strerror}.") from error
     taken = [folder / name for name in names if (folder / name).exists()]
     for path in taken:
         if path.is_dir():

@@ -1,4 +1,4 @@
-"""What labels came in, as plain values: the index of pandas, and the types of columns."""
+"""The library that labels came in, as plain values: the index of pandas, types of columns."""
 
 from __future__ import annotations
 

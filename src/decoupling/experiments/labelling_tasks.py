@@ -9,14 +9,15 @@ import numpy as np
 
 from decoupling._typing import FloatArray, IntArray
 
+# Label of rows without one.
 UNLABELLED: Final = -1
-# What the class of all that is never labelled is called.
+# Name of the class of all rows that are never labelled.
 NEGATIVE: Final = -2
 
 
 @dataclass(frozen=True)
 class LabellingTask:
-    """How labels come about.
+    """A way in which labels come about.
 
     Attributes
     ----------
@@ -104,6 +105,7 @@ class LabellingTask:
         return np.vstack([np.eye(1, T.shape[1]), T])
 
 
+# Tasks by name. Shares of noise and numbers of positive classes are the paper's.
 TASKS: Final = {
     task.name: task
     for task in (

@@ -11,11 +11,12 @@ import numpy as np
 from scipy.stats import beta
 
 from decoupling._typing import FloatArray
-from decoupling.experiments import drawing
+from decoupling.experiments import figures
 from decoupling.inference.moments import agreement_terms
 
-# The paper's example: T of two classes, and samples of which more or less is known.
+# Concentration of T in the paper's example, a row for each of two classes.
 TRANSITIONS: Final = ((10.0, 1.0), (4.0, 4.0))
+# Concentrations of the class of a sample, of which more or less is known, in the same example.
 SAMPLES: Final = {
     "sample 1": (10.0, 1.0),
     "sample 2": (1.0, 10.0),
@@ -24,22 +25,25 @@ SAMPLES: Final = {
     "centred narrow": (25.0, 25.0),
     "multimodal": (0.35, 0.35),
 }
+# Highest order of the paper's figure.
 ORDERS: Final = 8
 _COLOURS: Final = (
-    drawing.BLUE, drawing.RED, drawing.BLACK, drawing.GREEN, drawing.ORANGE, drawing.PURPLE,
+    figures.BLUE, figures.RED, figures.BLACK, figures.GREEN, figures.ORANGE, figures.PURPLE,
 )  # fmt: skip
+# Classes for which costs are compared, as many as Fashion MNIST has.
 _CLASSES: Final = 10
+# Highest order for which they are; one more costs ten times as much where all terms are summed.
 _HIGHEST: Final = 12
 
 
-def agreement() -> FloatArray:
+def sample_agreement() -> FloatArray:
     """Agreement of each sample with label 1, for orders 1 to 8, (8, 6)."""
     concentration = np.array(list(SAMPLES.values()))
     return agreement_terms(concentration, TRANSITIONS, ORDERS)[:, :, 0]
 
 
 def costs(n_classes: int, highest: int) -> dict[str, FloatArray]:
-    """How much one agreement term takes, for orders 1 to ``highest``.
+    """Cost of one agreement term, for orders 1 to ``highest``.
 
     A sum over all sequences of classes, over all that are distinct (the paper), and
     multiplications of ours, which gives all lower orders besides.
@@ -55,15 +59,15 @@ def costs(n_classes: int, highest: int) -> dict[str, FloatArray]:
     }
 
 
-def draw(folder: Path) -> Iterator[Path]:
+def draw_agreement(folder: Path) -> Iterator[Path]:
     """Write the three figures."""
-    yield drawing.save(_densities(), folder / "1_class_densities.png")
-    yield drawing.save(_curves(), folder / "2_agreement.png")
-    yield drawing.save(_complexity(), folder / "3_terms.png")
+    yield figures.save_figure(_densities(), folder / "1_class_densities.png")
+    yield figures.save_figure(_curves(), folder / "2_agreement.png")
+    yield figures.save_figure(_complexity(), folder / "3_terms.png")
 
 
 def _densities() -> Any:
-    figure = drawing.new_figure(7, 4, "decoupling reproduce agreement")
+    figure = figures.new_figure(7, 4, "decoupling reproduce agreement")
     ax = figure.subplots()
     x = np.linspace(0.001, 0.999, 999)
     for (name, (a, b)), colour in zip(SAMPLES.items(), _COLOURS, strict=True):
@@ -77,10 +81,10 @@ def _densities() -> Any:
 
 
 def _curves() -> Any:
-    figure = drawing.new_figure(7, 4, "decoupling reproduce agreement")
+    figure = figures.new_figure(7, 4, "decoupling reproduce agreement")
     ax = figure.subplots()
     orders = np.arange(1, ORDERS + 1)
-    for name, values, colour in zip(SAMPLES, agreement().T, _COLOURS, strict=True):
+    for name, values, colour in zip(SAMPLES, sample_agreement().T, _COLOURS, strict=True):
         ax.plot(orders, values, "o-", ms=4, color=colour, label=name)
     ax.set(xlabel="order", ylabel="agreement term", ylim=(0, 1), title="Agreement with label 1")
     ax.legend(frameon=False)
@@ -88,11 +92,11 @@ def _curves() -> Any:
 
 
 def _complexity() -> Any:
-    figure = drawing.new_figure(10, 4, "decoupling reproduce agreement")
+    figure = figures.new_figure(10, 4, "decoupling reproduce agreement")
     left, right = figure.subplots(1, 2)
     orders = np.arange(1, _HIGHEST + 1)
     found = costs(_CLASSES, _HIGHEST)
-    colours = (drawing.BLACK, drawing.RED, drawing.BLUE)
+    colours = (figures.BLACK, figures.RED, figures.BLUE)
     for (name, values), colour in zip(found.items(), colours, strict=True):
         left.plot(orders, values, "o-", ms=4, color=colour, label=name)
     left.set(

@@ -30,9 +30,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from decoupling.fits.given import GivenProba
-from decoupling.persistence import estimators
+from decoupling.persistence import skops_files
 from decoupling.persistence.archive import array_bytes, packed, unpacked
-from decoupling.persistence.estimators import (
+from decoupling.persistence.skops_files import (
     MOVED,
     TRUSTED,
     NotKept,
@@ -245,7 +245,7 @@ def test_what_fails_in_our_own_code_is_no_lost_classifier(monkeypatch):
     def broken(members):
         raise ValueError("a bug")
 
-    monkeypatch.setattr(estimators, "packed", broken)
+    monkeypatch.setattr(skops_files, "packed", broken)
     with pytest.raises(ValueError, match="a bug"):
         written(GaussianNB())
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from decoupling._typing import FloatArray
 from decoupling.datasets.simulated import COVARIANCES, MEANS, SimulatedLabels, four_normals
-from decoupling.experiments import drawing
+from decoupling.experiments import figures
 from decoupling.experiments.networks import fit_to_the_end
 from decoupling.inference.infer import infer
 from decoupling.inference.posterior import Posterior
@@ -21,23 +21,26 @@ from decoupling.transitions.prior import TransitionPrior
 
 CLASSES: Final = ("negative", "red", "green", "blue")
 LABELS: Final = ("unlabelled", "red", "green", "blue")
-# What one would guess of the labelling without knowing it.
+# Guess of T by somebody who does not know it; a row for each class.
 GUESS: Final = (
     (0.99, 0.01 / 3, 0.01 / 3, 0.01 / 3),
     (0.70, 0.20, 0.05, 0.05),
     (0.70, 0.05, 0.20, 0.05),
     (0.70, 0.05, 0.05, 0.20),
 )
+# Options of scikit-learn's network. They are part of the configuration of a result.
 NETWORK: Final = {"hidden_layer_sizes": (32,), "alpha": 0.03, "max_iter": 1000}
+# Colour of each class, white for the negative one: red, green and blue from 0 to 1.
 _COLOURS: Final = np.array(
     [[1.0, 1.0, 1.0], [0.84, 0.15, 0.1], [0.1, 0.6, 0.2], [0.12, 0.35, 0.85]]
 )
+# Points of the background on a side, about one for two pixels.
 _GRID: Final = 240
 
 
 @dataclass(frozen=True)
 class SimulatedConfig:
-    """What the figures depend on, beside the guess of T and the network, which are fixed.
+    """Options of the figures, beside the guess of T and the network, which are fixed.
 
     Attributes
     ----------
@@ -115,7 +118,7 @@ def simulate(config: SimulatedConfig) -> Simulated:
     return Simulated(config, data, network, posterior)
 
 
-def draw(found: Simulated, folder: Path) -> Iterator[Path]:
+def draw_simulated(found: Simulated, folder: Path) -> Iterator[Path]:
     """Write the paper's six figures, and T."""
     for name, make in (
         ("1_true_distributions", _true_distributions),
@@ -126,13 +129,13 @@ def draw(found: Simulated, folder: Path) -> Iterator[Path]:
         ("6_likelihood", _likelihood),
         ("7_transitions", _transitions),
     ):
-        yield drawing.save(make(found), folder / f"{name}.png")
+        yield figures.save_figure(make(found), folder / f"{name}.png")
 
 
 def _figure(found: Simulated, width: float, height: float) -> Any:
     config = found.config
     note = f"decoupling reproduce simulated, seed {config.seed}, configuration {config.digest}"
-    return drawing.new_figure(width, height, note)
+    return figures.new_figure(width, height, note)
 
 
 def _plane(found: Simulated) -> tuple[FloatArray, FloatArray, list[float]]:
@@ -237,8 +240,8 @@ def _elbo(found: Simulated) -> Any:
     ax = figure.subplots()
     trace = found.posterior.trace
     for name, values, colour in (
-        ("bound", trace.elbo, drawing.BLACK), ("likelihood", trace.likelihood, drawing.BLUE),
-        ("prior", trace.prior, drawing.RED), ("entropy", trace.entropy, drawing.GREEN),
+        ("bound", trace.elbo, figures.BLACK), ("likelihood", trace.likelihood, figures.BLUE),
+        ("prior", trace.prior, figures.RED), ("entropy", trace.entropy, figures.GREEN),
     ):  # fmt: skip
         ax.plot(values - values.mean(), color=colour, label=name)
     ax.set(xlabel="iteration", ylabel="less its mean", title="Components of the bound")
@@ -250,7 +253,7 @@ def _likelihood(found: Simulated) -> Any:
     figure = _figure(found, 6, 4)
     ax = figure.subplots()
     values = found.posterior.trace.likelihood
-    ax.plot(values, color=drawing.BLUE)
+    ax.plot(values, color=figures.BLUE)
     late = values[max(1, len(values) // 10) :]
     margin = 0.1 * max(np.ptp(late), 1e-9)
     ax.set(
@@ -269,11 +272,11 @@ def _transitions(found: Simulated) -> Any:
     for c, ax in enumerate(axes):
         reach = np.maximum([middle[c] - lower[c], upper[c] - middle[c]], 0.0)
         ax.errorbar(
-            places + 0.12, middle[c], reach, fmt="o", ms=4, color=drawing.BLUE, capsize=3,
+            places + 0.12, middle[c], reach, fmt="o", ms=4, color=figures.BLUE, capsize=3,
             label="inferred, 90% interval",
         )  # fmt: skip
-        ax.plot(places - 0.12, truth[c], "_", ms=14, mew=2.5, color=drawing.BLACK, label="true")
-        ax.plot(places - 0.12, GUESS[c], "x", ms=5, color=drawing.ORANGE, label="guess (prior)")
+        ax.plot(places - 0.12, truth[c], "_", ms=14, mew=2.5, color=figures.BLACK, label="true")
+        ax.plot(places - 0.12, GUESS[c], "x", ms=5, color=figures.ORANGE, label="guess (prior)")
         ax.set_title(f"class {CLASSES[c]}", fontsize=10)
         ax.set_xticks(places, LABELS, rotation=35, ha="right", fontsize=8)
         ax.grid(axis="y", alpha=0.3)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from decoupling.experiments.simulated import SimulatedConfig, draw, simulate
+from decoupling.experiments.simulated_example import SimulatedConfig, draw_simulated, simulate
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def test_likelihood_rises_and_flattens(found):
 
 
 def test_seven_figures_with_seed_and_configuration(found, tmp_path):
-    written = list(draw(found, tmp_path))
+    written = list(draw_simulated(found, tmp_path))
     assert len(written) == 7
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in written)
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from decoupling.experiments.agreement import SAMPLES, agreement, costs, draw
+from decoupling.experiments.agreement_terms import SAMPLES, costs, draw_agreement, sample_agreement
 
 
 def test_values_of_the_example():
     """Orders 1, 2 and 8, by enumeration."""
-    found = dict(zip(SAMPLES, agreement().T, strict=True))
+    found = dict(zip(SAMPLES, sample_agreement().T, strict=True))
     for name, values in {
         "sample 1": (0.87190, 0.76752, 0.41205),
         "sample 2": (0.53719, 0.31298, 0.03180),
@@ -22,7 +22,7 @@ def test_values_of_the_example():
 
 def test_what_the_paper_says_of_them():
     """Agreement falls with the order; samples of unknown class are all alike at first."""
-    terms = agreement()
+    terms = sample_agreement()
     assert (np.diff(terms, axis=0) < 0).all()
     assert np.ptp(terms[0, 2:]) < 1e-12
     order = np.argsort(-terms[7])
@@ -40,13 +40,13 @@ def test_number_of_terms():
 
 
 def test_figures(tmp_path):
-    written = list(draw(tmp_path / "agreement"))
+    written = list(draw_agreement(tmp_path / "agreement"))
     assert [path.name for path in written] == [
         "1_class_densities.png", "2_agreement.png", "3_terms.png",
     ]  # fmt: skip
     first = [path.read_bytes() for path in written]
     assert all(data.startswith(b"\x89PNG") for data in first)
-    assert [path.read_bytes() for path in draw(tmp_path / "agreement")] == first
+    assert [path.read_bytes() for path in draw_agreement(tmp_path / "agreement")] == first
     assert sorted(path.name for path in (tmp_path / "agreement").iterdir()) == sorted(
         path.name for path in written
     )
@@ -55,4 +55,4 @@ def test_figures(tmp_path):
 def test_without_matplotlib(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
     with pytest.raises(ModuleNotFoundError, match=r'pip install "decoupling\[plot\]"'):
-        next(draw(tmp_path))
+        next(draw_agreement(tmp_path))

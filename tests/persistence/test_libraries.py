@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from decoupling.labels.frames import Library, library_of
-from decoupling.persistence.tables import library_of_parts, library_parts
+from decoupling.persistence.libraries import library_of_parts, library_parts
 
 
 @pytest.mark.parametrize(

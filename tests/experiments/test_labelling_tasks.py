@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from decoupling.experiments.tasks import NEGATIVE, TASKS, UNLABELLED
+from decoupling.experiments.labelling_tasks import NEGATIVE, TASKS, UNLABELLED
 
 CLASSES = np.repeat(np.arange(10), 600)
 

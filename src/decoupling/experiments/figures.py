@@ -1,4 +1,4 @@
-"""What all figures share: colours, and how they are written."""
+"""Colours of all figures, and how figures are written."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def new_figure(width: float, height: float, note: str) -> Any:
     return figure
 
 
-def save(figure: Any, path: Path) -> Path:
+def save_figure(figure: Any, path: Path) -> Path:
     """Write a PNG with few colours, a third of the size of one with all."""
     from PIL import Image
 
