@@ -6,8 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from decoupling.tables.features import Feature, LeftOut, feature_array, find_features, warn_of_leaks
+from decoupling.tables.doubts import warn_of_leaks
+from decoupling.tables.features import Feature, LeftOut, find_features
 from decoupling.tables.reading import Table, TableError
+from decoupling.tables.values import feature_array
 
 N = 40
 RNG = np.random.default_rng(0)

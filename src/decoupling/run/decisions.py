@@ -10,7 +10,8 @@ import numpy as np
 
 from decoupling._typing import AnyArray, BoolArray
 from decoupling.report.text import plain
-from decoupling.tables.problem import Problem, as_label
+from decoupling.tables.label_column import as_label
+from decoupling.tables.problem import Problem
 from decoupling.tables.reading import TableError, read_table
 from decoupling.tables.writing import as_written
 

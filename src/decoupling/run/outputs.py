@@ -13,9 +13,10 @@ from decoupling._typing import AnyArray, FloatArray
 from decoupling.classifier.estimator import DecouplingClassifier
 from decoupling.run.settings import OPTIONS, Settings
 from decoupling.run.solving import Solved
-from decoupling.tables.features import Feature, feature_array
-from decoupling.tables.problem import proba_array
+from decoupling.tables.features import Feature
+from decoupling.tables.probabilities import proba_array
 from decoupling.tables.reading import Table, TableError
+from decoupling.tables.values import feature_array
 from decoupling.tables.writing import write_csv, write_parquet
 from decoupling.transitions.choice import encode, given_labels
 

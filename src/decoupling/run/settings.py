@@ -58,8 +58,8 @@ def _setting(default: Any, text: str, **more: Any) -> Any:
 class Settings:
     """All that a run depends on, besides the file: the options of ``decoupling run``.
 
-    Attributes are in the order of run.toml. Those from ``label`` to ``image`` are arguments of
-    `pose`, from ``task`` to ``seed`` of `DecouplingClassifier`, from ``delimiter`` to ``decimal``
+    Attributes are in the order of run.toml. Those from ``label`` to ``image`` are fields of
+    `Roles`, from ``task`` to ``seed`` of `DecouplingClassifier`, from ``delimiter`` to ``decimal``
     of `read_table`, and ``decisions`` is a file for `read_decisions`.
     """
 

@@ -18,7 +18,8 @@ from decoupling.fits.given import GivenProba
 from decoupling.run.decisions import Decisions, read_decisions
 from decoupling.run.settings import OPTIONS, Settings
 from decoupling.tables.estimators import make_estimator
-from decoupling.tables.problem import Problem, as_label, pose
+from decoupling.tables.label_column import as_label
+from decoupling.tables.problem import Problem, Roles, pose
 from decoupling.tables.reading import Table, read_table
 from decoupling.transitions.tasks import Task
 
@@ -39,8 +40,7 @@ def read_problem(
         encoding=settings.encoding,
         decimal=settings.decimal,
     )
-    problem = pose(
-        table,
+    roles = Roles(
         label=settings.label,
         id_column=settings.id,
         exclude=settings.exclude,
@@ -51,6 +51,7 @@ def read_problem(
         image=settings.image,
         folder=folder,
     )
+    problem = pose(table, roles)
     decisions = settings.decisions
     return table, problem, None if decisions is None else read_decisions(Path(decisions), problem)
 

@@ -94,11 +94,11 @@ def _guess_delimiter(sample: str) -> str:
 def _names(file: str, header: Iterable[str]) -> list[str]:
     """Names of the columns; those without one are called by their number."""
     names = [name.strip() or f"column {k}" for k, name in enumerate(header, start=1)]
-    check_names(file, names)
+    refuse_equal_names(file, names)
     return names
 
 
-def check_names(file: str, names: list[str]) -> None:
+def refuse_equal_names(file: str, names: list[str]) -> None:
     """Refuse two columns of one name."""
     twice = [name for name, number in Counter(names).items() if number > 1]
     if twice:

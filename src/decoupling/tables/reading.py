@@ -15,7 +15,7 @@ from decoupling._validation import needs_extra
 from decoupling.tables.cells import typed_columns
 from decoupling.tables.decoding import TableError as TableError
 from decoupling.tables.decoding import beginning_of, guess_encoding
-from decoupling.tables.parsing import check_names, find_layout, parse
+from decoupling.tables.parsing import find_layout, parse, refuse_equal_names
 
 # Names of columns that an error shows.
 _LISTED: Final = 20
@@ -136,7 +136,7 @@ def _from_parquet(path: Path) -> Table:
 
     try:
         with parquet.ParquetFile(path) as file:
-            check_names(path.name, file.schema_arrow.names)
+            refuse_equal_names(path.name, file.schema_arrow.names)
             data = file.read()
     except (pa.ArrowException, OSError) as error:
         raise TableError(f"{path.name} begins like a Parquet file but is none: {error}") from error

@@ -1,0 +1,122 @@
+"""Cells of features as one array of numbers, or of objects where there are texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from decoupling._text import Message
+from decoupling._typing import AnyArray, FloatArray
+from decoupling._validation import warn_user
+from decoupling.tables.cells import numbers_in
+from decoupling.tables.features import Feature, category_cells
+from decoupling.tables.reading import Table, TableError
+
+# Limits of single precision. Trees compare features in it, and other classifiers square them:
+# beyond its largest number they would compute with infinity, below its smallest normal one with 0.
+SINGLE: Final = np.finfo(np.float32)
+
+
+def feature_array(table: Table, features: Sequence[Feature]) -> AnyArray:
+    """Cells as numbers, (N, D); an array of objects if there are texts among them.
+
+    A category that was never seen, and a cell without a value, is NaN.
+    """
+    columns = [_values(table, feature) for feature in features]
+    if any(feature.kind == "text" for feature in features):
+        out = np.empty((len(table), len(columns)), dtype=object)
+        for k, column in enumerate(columns):
+            out[:, k] = column
+        return out
+    return np.column_stack(columns)
+
+
+def _values(table: Table, feature: Feature) -> AnyArray:
+    import pyarrow as pa
+    from pyarrow import compute, types
+
+    column = table.column(feature.name)
+    try:
+        if feature.kind == "text":
+            return np.asarray(compute.fill_null(column.cast(pa.string()), "").to_numpy(), object)
+        if feature.kind == "category":
+            return _codes(category_cells(table, feature.name), feature)
+        if types.is_string(column.type) or types.is_large_string(column.type):
+            column = _read_numbers(column.cast(pa.string()), feature.name, table.decimal)
+        if types.is_temporal(column.type):
+            micro = column.cast(pa.timestamp("us")).cast(pa.int64()).cast(pa.float64())
+            return np.asarray(compute.divide(micro, 86_400e6).to_numpy())
+        values = np.array(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+    except pa.ArrowException as error:
+        raise TableError(
+            f"{table.name}: column {feature.name!r} should be one of the kind {feature.kind!r}, "
+            f"and has other cells: {error}"
+        ) from error
+    infinite = np.isinf(values)
+    if infinite.any():
+        warn_user(
+            Message(
+                "infinite-cells",
+                "Column {name!r} has {n} infinite cells, which are taken as missing.",
+                name=feature.name,
+                n=int(infinite.sum()),
+            )
+        )
+        values[infinite] = np.nan
+    _refuse_huge(table, feature, values)
+    return values
+
+
+def _refuse_huge(table: Table, feature: Feature, values: FloatArray) -> None:
+    huge = np.flatnonzero(np.abs(values) > SINGLE.max)
+    if len(huge):
+        raise TableError(
+            f"{table.name}: column {feature.name!r} has {values[huge[0]]:.6g} in row {huge[0]}, "
+            f"beyond the {SINGLE.max:.2g} that classifiers can work with ({len(huge)} such cells "
+            "in all). Correct them, write the column in another unit, or leave it out with "
+            "--exclude."
+        )
+
+
+def _read_numbers(column: Any, name: str, decimal: str) -> Any:
+    """Numbers out of texts; those that are none are missing, and told of."""
+    import pyarrow as pa
+
+    numbers, odd = numbers_in(column, decimal)
+    if odd and len(odd) == len(column) - column.null_count:
+        raise pa.ArrowInvalid(f"none is a number, the first is {odd[0]!r}")
+    if odd:
+        warn_user(
+            Message(
+                "cells-no-numbers",
+                "Column {name!r} has {n} cells that are no numbers, the first {first!r}. They are "
+                "taken as missing.",
+                name=name,
+                n=len(odd),
+                first=odd[0],
+            )
+        )
+    return pa.chunked_array([pa.array(numbers, pa.float64())])
+
+
+def _codes(texts: Any, feature: Feature) -> FloatArray:
+    """Numbers of categories; those that were never seen are missing, and told of."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    codes = compute.index_in(texts, pa.array(feature.categories, pa.string()))
+    new = compute.filter(texts, compute.and_(compute.is_null(codes), compute.is_valid(texts)))
+    if len(new):
+        warn_user(
+            Message(
+                "new-categories",
+                "Column {name!r} has {n} cells of categories that were never seen, the first "
+                "{first!r}. They are taken as missing.",
+                name=feature.name,
+                n=len(new),
+                first=new[0].as_py(),
+            )
+        )
+    return np.asarray(codes.cast(pa.float64()).to_numpy(), dtype=np.float64)
