@@ -117,7 +117,8 @@ def test_what_is_said_of_a_column_holds():
         ),
         "table.csv",
     )
-    features, left_out = find_features(table, categorical=["zip"], numeric=["price", "id"])
+    with pytest.warns(UserWarning, match="'price' has cells in several units, '12%' and '\\$1,234"):
+        features, left_out = find_features(table, categorical=["zip"], numeric=["price", "id"])
     assert [feature.kind for feature in features] == ["category", "number", "number"]
     assert features[0].categories == ("10115", "20095")
     assert left_out == ()

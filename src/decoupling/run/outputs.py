@@ -13,6 +13,7 @@ from decoupling._typing import AnyArray, FloatArray
 from decoupling.classifier.estimator import DecouplingClassifier
 from decoupling.run.settings import OPTIONS, Settings
 from decoupling.run.solving import Solved
+from decoupling.tables.doubts import warn_if_far
 from decoupling.tables.features import Feature
 from decoupling.tables.probabilities import proba_array
 from decoupling.tables.reading import Table, TableError
@@ -109,11 +110,11 @@ def new_rows(table: Table, about: Mapping[str, Any]) -> AnyArray:
     if about["proba_columns"]:
         _need(table, about["proba_columns"])
         return proba_array(table, about["proba_columns"])
-    features = [
-        Feature(one["name"], one["kind"], tuple(one["categories"])) for one in about["features"]
-    ]
+    features = [Feature.from_record(record) for record in about["features"]]
     _need(table, [feature.name for feature in features])
-    return feature_array(table, features)
+    X = feature_array(table, features)
+    warn_if_far(X, features)
+    return X
 
 
 def _need(table: Table, names: Sequence[str]) -> None:

@@ -50,6 +50,7 @@ def read_problem(
         label_proba=settings.label_proba,
         image=settings.image,
         folder=folder,
+        images_anywhere=settings.images_anywhere,
     )
     problem = pose(table, roles)
     decisions = settings.decisions

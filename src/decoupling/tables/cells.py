@@ -111,7 +111,8 @@ def numbers_in(column: Any, decimal: str) -> tuple[list[float | None], list[str]
 
 
 def _number(cell: str, decimal: str) -> float | None:
-    if not re.match(NUMBER_LIKE, cell):
+    # Without its points, 17.04.2020 would be a number where the decimal sign is a comma.
+    if not re.match(NUMBER_LIKE, cell) or re.match(DATE_LIKE, cell):
         return None
     plain = _NO_DIGITS.sub("", cell)
     plain = plain.replace("." if decimal == "," else ",", "").replace(",", ".")

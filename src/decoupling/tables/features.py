@@ -1,13 +1,13 @@
 """Columns of a table as features: numbers, categories or texts.
 
-A table becomes one array, in which categories are numbers, so that nothing but numbers and texts
-goes into a model, and new rows are read in the same way.
+What a column means is found out once, from the rows to learn from, and kept with the model. New
+rows are read in the same way.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,16 +15,21 @@ from decoupling._text import Message
 from decoupling._validation import warn_user
 from decoupling.tables.cells import DATE_LIKE, NUMBER_LIKE
 from decoupling.tables.reading import Table, TableError
+from decoupling.tables.units import units_of
 
-# Distinct values that a column of categories has at most.
+# Distinct values that a column of categories has at most. Each becomes a column of the classifier,
+# or a branch of a tree; with more of them hardly any has the rows to learn from.
 _MOST_CATEGORIES: Final = 1000
-# More of them are doubtful where they look like numbers.
+# Above so many distinct values, categories that look like numbers or dates are warned of. Fewer are
+# usual for codes; months or scores of a survey would be warned of with half as many.
 _MANY_CATEGORIES: Final = 50
-# A column of texts has so many words in a cell, in the mean.
+# Words in a cell, in the mean, from which on a column is one of texts. Names of people and places
+# have two; with twice as many short comments would be categories.
 _WORDS: Final = 3.0
-# What a column that names rows is often called.
+# Endings of the name of a column that names rows.
 _ID: Final = re.compile(r"(^|[ _.-])(id|ids|idx|index|key|uuid|row)$", re.IGNORECASE)
-# Rows that decide what a column is.
+# Rows from the beginning whose words are counted. Twice as many take twice as long and say the
+# same.
 _LOOKED_AT: Final = 10_000
 
 
@@ -37,14 +42,37 @@ class Feature:
     name : str
         Name of the column.
     kind : {"number", "category", "text"}
-        What its cells are; times are numbers, in days.
+        What its cells are for the classifier; times are numbers, in days.
     categories : tuple of str
         Of a category: its values, which are numbered in this order.
+    unit : str
+        Of a number: what one of it is, see `units_of`. Empty where that is not known, as in models
+        of earlier versions.
+    low, high : float or None
+        Of a number: the least and the largest of the rows that were learned from; None where there
+        was none, or where that is not known.
     """
 
     name: str
     kind: str
     categories: tuple[str, ...] = ()
+    unit: str = ""
+    low: float | None = None
+    high: float | None = None
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Feature:
+        """A feature as a model keeps it; models of earlier versions know neither unit nor range."""
+        unit, low, high = (record.get(name) for name in ("unit", "low", "high"))
+        ranged = isinstance(low, float) and isinstance(high, float)
+        return cls(
+            record["name"],
+            record["kind"],
+            tuple(record["categories"]),
+            unit if isinstance(unit, str) else "",
+            low if ranged else None,
+            high if ranged else None,
+        )
 
 
 @dataclass(frozen=True)
@@ -75,15 +103,17 @@ def find_features(
     Columns that are said to be ``categorical`` or ``numeric`` are so, whatever their cells look
     like.
     """
+    # Sets: a wide table may have as many columns in each of these.
+    excluded, categories, numbers = set(exclude), set(categorical), set(numeric)
     features: list[Feature] = []
     left_out: list[LeftOut] = []
     for name in table.columns:
-        if name in exclude:
+        if name in excluded:
             continue
-        if name in categorical:
+        if name in categories:
             found: Feature | LeftOut = _categories(name, category_cells(table, name))
-        elif name in numeric:
-            found = Feature(name, "number")
+        elif name in numbers:
+            found = _number(name, table.column(name))
         else:
             found = _feature(name, table.column(name))
         if isinstance(found, Feature):
@@ -94,6 +124,7 @@ def find_features(
 
 
 def _feature(name: str, column: Any) -> Feature | LeftOut:
+    """What the cells of a column make of it."""
     import pyarrow as pa
     from pyarrow import compute, types
 
@@ -109,7 +140,7 @@ def _feature(name: str, column: Any) -> Feature | LeftOut:
     if types.is_integer(kind) and _numbers_rows(name, column, n_distinct):
         return LeftOut(name, "it numbers the rows")
     if numeric or timed:
-        return Feature(name, "number")
+        return _number(name, column)
     if types.is_boolean(kind):
         return Feature(name, "category", ("false", "true"))
     column = column.cast(pa.string())
@@ -123,6 +154,19 @@ def _feature(name: str, column: Any) -> Feature | LeftOut:
         text = "Column {name!r} is taken as {n} categories. {odd}."
         warn_user(Message("many-categories", text, name=name, n=n_distinct, odd=odd))
     return _categories(name, column)
+
+
+def _number(name: str, column: Any) -> Feature:
+    """A feature of numbers; a warning if its cells are in several units."""
+    units = units_of(column)
+    if len(units) > 1:
+        examples = " and ".join(map(repr, units.values()))
+        text = (
+            "Column {name!r} has cells in several units, {examples}: they are taken for one unit."
+        )
+        warn_user(Message("mixed-units", text, name=name, examples=examples))
+        return Feature(name, "number")
+    return Feature(name, "number", unit="".join(units))
 
 
 def _categories(name: str, column: Any) -> Feature:
@@ -155,7 +199,7 @@ def _words_or_numbers(column: Any, n_distinct: int) -> str:
 
 
 def _odd_numbers(column: Any) -> str | None:
-    """What is to be said of texts most of which look like numbers, or like dates."""
+    """Say of texts that most of them look like numbers, or like dates; None if they do not."""
     from pyarrow import compute
 
     for pattern, what, advice in (

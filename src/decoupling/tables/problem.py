@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from decoupling._typing import AnyArray
-from decoupling.tables.doubts import refuse_tiny, warn_of_leaks
+from decoupling.tables.doubts import refuse_tiny, warn_of_leaks, with_ranges
 from decoupling.tables.features import Feature, LeftOut, find_features
 from decoupling.tables.images import ImageColumn
 from decoupling.tables.label_column import find_labels, guess_label
@@ -91,8 +91,8 @@ class Problem:
         Columns that are not used.
     row_names : list of str or None
         What rows are called in the column of ids.
-    images : sequence or None
-        A thumbnail of each row.
+    images : ImageColumn or None
+        Thumbnails of the rows.
     guesses : dict of str to str
         What was not said and had to be guessed.
     """
@@ -105,7 +105,7 @@ class Problem:
     proba_columns: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     row_names: list[str] | None = None
-    images: Sequence[Any] | None = None
+    images: ImageColumn | None = None
     guesses: dict[str, str] = field(default_factory=dict)
 
 
@@ -124,12 +124,16 @@ def pose(table: Table, roles: Roles | None = None) -> Problem:
     _refuse_twice([label, *roles.others], roles.categorical, roles.numeric)
     labels = find_labels(table, label, roles.unlabelled, guesses)
     row_names = None if roles.id_column is None else _row_names(table, roles.id_column)
-    images = None if roles.image is None else ImageColumn(table.column(roles.image), roles.folder)
+    images = None if roles.image is None else _images(table, roles.image, roles)
     known = Problem(labels, label, row_names=row_names, images=images, guesses=guesses)
     if roles.label_proba is None:
         return _with_features(known, table, roles)
     X, names, columns = find_label_proba(table, roles.label_proba, labels, [label, *roles.others])
     return replace(known, X=X, label_names=names, proba_columns=columns)
+
+
+def _images(table: Table, name: str, roles: Roles) -> ImageColumn:
+    return ImageColumn(table.column(name), roles.folder, anywhere=roles.images_anywhere)
 
 
 def _with_features(problem: Problem, table: Table, roles: Roles) -> Problem:
@@ -149,7 +153,7 @@ def _with_features(problem: Problem, table: Table, roles: Roles) -> Problem:
     X = feature_array(table, features)
     refuse_tiny(table, X, features)
     warn_of_leaks(X, features, problem.labels.tolist())
-    return replace(problem, X=X, features=features, left_out=left_out)
+    return replace(problem, X=X, features=with_ranges(features, X), left_out=left_out)
 
 
 def _refuse_twice(others: Sequence[str], *declared: Sequence[str]) -> None:

@@ -13,10 +13,13 @@ from decoupling._validation import warn_user
 from decoupling.tables.cells import numbers_in
 from decoupling.tables.features import Feature, category_cells
 from decoupling.tables.reading import Table, TableError
+from decoupling.tables.units import NUMBER, TIME, TRUTH, agree, units_of
 
 # Limits of single precision. Trees compare features in it, and other classifiers square them:
 # beyond its largest number they would compute with infinity, below its smallest normal one with 0.
 SINGLE: Final = np.finfo(np.float32)
+# Units in words; any other is the sign of one.
+_WORDS: Final = {NUMBER: "plain numbers", TIME: "times", TRUTH: "truth values"}
 
 
 def feature_array(table: Table, features: Sequence[Feature]) -> AnyArray:
@@ -38,9 +41,11 @@ def _values(table: Table, feature: Feature) -> AnyArray:
     from pyarrow import compute, types
 
     column = table.column(feature.name)
+    if feature.kind == "number" and feature.unit:
+        _check_units(table, feature, column)
     try:
         if feature.kind == "text":
-            return np.asarray(compute.fill_null(column.cast(pa.string()), "").to_numpy(), object)
+            return _texts(table, feature)
         if feature.kind == "category":
             return _codes(category_cells(table, feature.name), feature)
         if types.is_string(column.type) or types.is_large_string(column.type):
@@ -67,6 +72,35 @@ def _values(table: Table, feature: Feature) -> AnyArray:
         values[infinite] = np.nan
     _refuse_huge(table, feature, values)
     return values
+
+
+def _check_units(table: Table, feature: Feature, column: Any) -> None:
+    """Refuse cells in another unit than the model has learned from; truth values become 0 and 1."""
+    for unit, cell in units_of(column).items():
+        if agree(unit, feature.unit):
+            continue
+        if (unit, feature.unit) == (TRUTH, NUMBER):
+            text = "Column {name!r} has truth values, and had numbers: they are taken as 0 and 1."
+            warn_user(Message("truth-values", text, name=feature.name))
+            continue
+        raise TableError(
+            f"{table.name}: column {feature.name!r} has {_WORDS.get(unit, f'numbers in {unit}')}, "
+            f"such as {cell!r}, and had {_WORDS.get(feature.unit, f'numbers in {feature.unit}')} "
+            "in the rows that the model learned from. Write it as it was there."
+        )
+
+
+def _texts(table: Table, feature: Feature) -> AnyArray:
+    """Cells as they are written; a warning if all of them are numbers or times."""
+    import pyarrow as pa
+    from pyarrow import compute, types
+
+    column = table.column(feature.name)
+    texts = table.as_written(feature.name).cast(pa.string())
+    if not types.is_string(column.type) and texts.null_count < len(texts):
+        text = "Column {name!r} has no words, such as {first!r}, and had texts."
+        warn_user(Message("no-words", text, name=feature.name, first=texts.drop_null()[0].as_py()))
+    return np.asarray(compute.fill_null(texts, "").to_numpy(), dtype=object)
 
 
 def _refuse_huge(table: Table, feature: Feature, values: FloatArray) -> None:
