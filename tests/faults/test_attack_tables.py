@@ -1,0 +1,251 @@
+"""Tables made to do harm, or that do it by accident: what the command line makes of them."""
+
+import json
+import os
+import re
+import sys
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from PIL import Image
+from pyarrow import parquet
+
+from decoupling.tables.reading import TableError, read_table
+
+QUICK = ("--rounds", 0, "--folds", 2, "--force")
+N = 90
+POSTSCRIPT = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n%%EndComments\n(x) print\n%%EOF\n"
+
+
+def picture(form="PNG", mode="RGB", **options):
+    out = BytesIO()
+    Image.radial_gradient("L").resize((40, 30)).convert(mode).save(out, form, **options)
+    return out.getvalue()
+
+
+def shown(page="out/report.html"):
+    """How many thumbnails a page has."""
+    return Path(page).read_text().count("data:image/png;base64")
+
+
+@pytest.fixture
+def pictured(table, command):
+    """Run a table whose last pictures are given, half of its labels wrong; what was printed."""
+
+    def run(*cells, options=()):
+        Path("good.png").write_bytes(picture())
+        table(pic=["good.png"] * (N - len(cells)) + list(cells), labels=["ant", "bee"] * (N // 2))
+        return command(
+            "run", "pets.csv", "--image", "pic", *QUICK, "--task", "noisy", *options, "--out", "out"
+        )
+
+    return run
+
+
+# --------------------------------------------------------------------------- pictures
+
+
+@pytest.mark.parametrize("name", ["x.eps", "x.png"])
+def test_d01_no_picture_starts_a_program(pictured, monkeypatch, name):
+    """Pillow hands PostScript to gs, whatever the name of the file is."""
+    programs = []
+    sys.addaudithook(lambda event, _: event == "subprocess.Popen" and programs.append(event))
+    Path("bin").mkdir()
+    gs = Path("bin/gs")
+    gs.write_text('#!/bin/sh\n[ "$1" = --version ] && echo 10.0\nexit 0\n')
+    gs.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{gs.parent.resolve()}{os.pathsep}{os.environ['PATH']}")
+    Path(name).write_bytes(POSTSCRIPT)
+    output = pictured(*[name] * (N - 1))
+    assert "is damaged, or none of PNG, JPEG" in output
+    assert programs == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+def test_d02_devices_pipes_and_huge_files_are_not_read(pictured):
+    os.mkfifo("pipe.png")
+    with open("huge.png", "wb") as file:
+        file.truncate(300_000_000)  # takes no room on the disk
+    Path("folder.png").mkdir()
+    for cell, why in [
+        ("pipe.png", "is no file, but a folder, a device or a pipe"),
+        ("folder.png", "is no file, but a folder, a device or a pipe"),
+        ("huge.png", "has more than 200 MB"),
+        ("/dev/zero", "is no file, but a folder, a device or a pipe"),
+    ]:
+        output = pictured(*[cell] * (N - 1), options=["--images-anywhere"])
+        assert why in output
+
+
+def test_d04_pictures_of_elsewhere_are_refused(
+    table, pictured, command, refused, tmp_path_factory
+):
+    elsewhere = tmp_path_factory.mktemp("private")
+    (elsewhere / "secret.png").write_bytes(picture())
+    Path("linked").symlink_to(elsewhere)
+    Path("link.png").symlink_to(elsewhere / "secret.png")
+    Path("good.png").write_bytes(picture())
+    Path("sub").mkdir()
+    hostile = [
+        str(elsewhere / "secret.png"),
+        os.path.relpath(elsewhere / "secret.png"),
+        "linked/secret.png",
+        "link.png",
+        "sub/../linked/../secret.png",
+    ]
+    for cell in hostile:
+        table(pic=["good.png"] * (N - 1) + [cell])
+        for first in ("check", "run"):
+            output = refused(first, "pets.csv", "--image", "pic")
+            assert "1 of the images are outside the folder of the table" in output
+            assert "in row 89" in output
+            assert "--images-anywhere" in output
+    assert not Path("pets_labels").exists()
+    # However it is written, what lies in the folder is shown.
+    for cell in ("sub/../good.png", str(Path("good.png").resolve()), "./good.png"):
+        table(pic=[cell] * N)
+        command("check", "pets.csv", "--image", "pic")
+    pictured(*[hostile[0]] * (N - 1), options=["--images-anywhere"])
+    assert shown() > 20
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda good: good[:60],
+        lambda good: good.replace(b"IHDR", b"IHDX"),
+        lambda good: good.replace(b"IDAT", b"ID\x00T"),
+        lambda good: b"",
+    ],
+    ids=["cut", "header", "part", "empty"],
+)
+def test_d16_damaged_pictures_are_left_out_and_counted(pictured, damage):
+    Path("bad.png").write_bytes(damage(picture()))
+    output = pictured(*["bad.png"] * (N // 2))
+    failed = int(re.search(r"(\d+) images of the report could not be shown", output)[1])
+    assert failed > 0
+    assert shown() > 0
+    assert failed + shown() == len(json.loads(Path("out/report.json").read_text())["review"]["rows"])
+
+
+def test_d16_whatever_a_decoder_raises(pictured, monkeypatch):
+    def broken(*_, **__):
+        raise SyntaxError("broken PNG file")
+
+    Path("good.png").write_bytes(picture())
+    monkeypatch.setattr(Image.Image, "thumbnail", broken)
+    from decoupling.tables.images import ImageColumn
+
+    column = ImageColumn(pa.chunked_array([["good.png", "good.png"]]), Path())
+    assert column[:] == [None, None]
+    assert column.failed == {0: "is damaged", 1: "is damaged"}
+
+
+def test_d16_what_else_is_in_a_picture_stays_out_of_the_page(pictured):
+    """A colour profile of 100 kB would be too large for a page."""
+    Path("heavy.png").write_bytes(picture(mode="L", icc_profile=os.urandom(100_000)))
+    assert "could not be shown" not in pictured(*["heavy.png"] * N)
+    assert shown() > 20
+
+
+# ------------------------------------------------------------------------ units, ranges
+
+
+DAYS = np.datetime64("2020-01-01") + np.random.default_rng(0).permutation(N)
+NUMBERS = (DAYS - np.datetime64("1899-12-30")).astype(int)  # as Excel counts
+SHARES = np.random.default_rng(1).random(N).round(3)
+
+
+@pytest.fixture
+def applied(table, command, refused):
+    """Apply the model of one column to another; what is printed."""
+
+    def apply(before, after, *options, code=0):
+        table("old.csv", when=before)
+        command("run", "old.csv", *QUICK, *options, "--out", "model")
+        table("new.csv", when=after)
+        with_code = command if code == 0 else refused
+        return with_code("apply", "model", "new.csv", "--out", "new_classes.csv", "--force")
+
+    return apply
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (DAYS, NUMBERS, "has plain numbers, such as '4"),
+        (NUMBERS, DAYS, "has times, such as '2020-"),
+        (DAYS, [str(day)[:4] for day in DAYS], "and had times"),
+        (DAYS, NUMBERS * 86_400, "and had times"),
+        (NUMBERS, [f"{day.item():%d.%m.%Y}" for day in DAYS], "has times, such as"),
+    ],
+    ids=["day numbers", "dates", "years", "seconds", "dates as texts"],
+)
+def test_d03_numbers_are_no_dates(applied, before, after, told):
+    output = applied(before, after, code=2)
+    assert told in output
+    assert "Write it as it was there" in output
+    assert not Path("new_classes.csv").exists()
+
+
+def test_d03_shares_are_no_per_cents(applied):
+    percent = [f"{100 * share:.1f}%" for share in SHARES]
+    assert "has numbers in %, such as" in applied(SHARES, percent, code=2)
+    output = applied(percent, SHARES, "--numeric", "when", code=2)
+    assert "has plain numbers" in output
+    assert "had numbers in %" in output
+    # Without the sign only their range tells.
+    output = applied(SHARES, 100 * SHARES)
+    assert "Values are far outside the range that the model has learned from in 'when'" in output
+    assert "where there were 0.0" in output
+
+
+def test_d03_money(applied):
+    money = [f"${share}" for share in SHARES]
+    assert "Warning" not in applied(money, SHARES, "--numeric", "when")
+    euros = [f"{share} €" for share in SHARES]
+    assert "has numbers in €" in applied(money, euros, "--numeric", "when", code=2)
+
+
+def test_d03_truth_values_for_numbers(applied):
+    numbers = np.arange(N) % 2
+    truth = [str(bool(number)).lower() for number in numbers]
+    assert "has truth values, and had numbers" in applied(numbers + numbers % 3, truth)
+
+
+def test_d03_one_slip_of_the_decimal_point(applied):
+    slip = SHARES.copy()
+    slip[7] = 1e6
+    assert "such as 1e+06, where there were" in applied(SHARES, slip)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_d03_ordinary_new_rows_are_no_reason_to_warn(applied, seed):
+    rng = np.random.default_rng(seed)
+    draws = {
+        "normal": rng.normal,
+        "log-normal": rng.lognormal,
+        "counts": lambda size: rng.poisson(0.3, size),
+        "exponential": rng.exponential,
+    }
+    for draw in draws.values():
+        assert "far outside" not in applied(draw(size=N), draw(size=N))
+    gaps = ["" if k % 3 else value for k, value in enumerate(SHARES)]
+    assert "Warning" not in applied(SHARES, gaps)
+    assert "Warning" not in applied(SHARES, [""] * N)
+
+
+def test_d03_models_of_before_are_not_checked(applied, monkeypatch):
+    import decoupling.run.outputs as outputs
+
+    whole = outputs.asdict
+
+    def without(feature):
+        record = whole(feature)
+        return {name: record[name] for name in ("name", "kind", "categories")}
+
+    monkeypatch.setattr(outputs, "asdict", without)
+    assert "Warning" not in applied(SHARES, 100 * SHARES)
