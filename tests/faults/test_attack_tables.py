@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from PIL import Image
-from pyarrow import parquet
 
-from decoupling.tables.reading import TableError, read_table
+from decoupling.run.outputs import new_rows
+from decoupling.tables.problem import Roles, pose
+from decoupling.tables.reading import Table
 
 QUICK = ("--rounds", 0, "--folds", 2, "--force")
 N = 90
@@ -80,9 +81,7 @@ def test_d02_devices_pipes_and_huge_files_are_not_read(pictured):
         assert why in output
 
 
-def test_d04_pictures_of_elsewhere_are_refused(
-    table, pictured, command, refused, tmp_path_factory
-):
+def test_d04_pictures_of_elsewhere_are_refused(table, pictured, command, refused, tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("private")
     (elsewhere / "secret.png").write_bytes(picture())
     Path("linked").symlink_to(elsewhere)
@@ -128,7 +127,9 @@ def test_d16_damaged_pictures_are_left_out_and_counted(pictured, damage):
     failed = int(re.search(r"(\d+) images of the report could not be shown", output)[1])
     assert failed > 0
     assert shown() > 0
-    assert failed + shown() == len(json.loads(Path("out/report.json").read_text())["review"]["rows"])
+    assert failed + shown() == len(
+        json.loads(Path("out/report.json").read_text())["review"]["rows"]
+    )
 
 
 def test_d16_whatever_a_decoder_raises(pictured, monkeypatch):
@@ -249,3 +250,32 @@ def test_d03_models_of_before_are_not_checked(applied, monkeypatch):
 
     monkeypatch.setattr(outputs, "asdict", without)
     assert "Warning" not in applied(SHARES, 100 * SHARES)
+
+
+# ------------------------------------------------------------------------------- width
+
+
+class Counted:
+    """A table of pyarrow that counts how often all of its names are listed."""
+
+    def __init__(self, data):
+        self.data = data
+        self.listed = 0
+
+    def __getattr__(self, name):
+        self.listed += name in ("column_names", "schema")
+        return getattr(self.data, name)
+
+
+@pytest.mark.parametrize("n_columns", [10, 1000])
+def test_d07_names_are_listed_once_however_many_columns_there_are(n_columns):
+    """Each list takes as long as there are columns; time would grow with their square."""
+    rng = np.random.default_rng(0)
+    columns = {f"x{k}": rng.normal(size=40) for k in range(n_columns)}
+    data = Counted(pa.table(columns | {"label": ["a", "b"] * 20}))
+    table = Table(data, "wide.parquet")
+    roles = Roles(exclude=list(columns)[: n_columns // 2])
+    problem = pose(table, roles)
+    about = {"proba_columns": [], "features": [vars(feature) for feature in problem.features]}
+    assert new_rows(table, about).shape == (40, n_columns // 2)
+    assert data.listed <= 2

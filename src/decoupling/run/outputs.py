@@ -17,7 +17,7 @@ from decoupling.tables.doubts import warn_if_far
 from decoupling.tables.features import Feature
 from decoupling.tables.probabilities import proba_array
 from decoupling.tables.reading import Table, TableError
-from decoupling.tables.values import feature_array
+from decoupling.tables.values import check_units, feature_array
 from decoupling.tables.writing import write_csv, write_parquet
 from decoupling.transitions.choice import encode, given_labels
 
@@ -112,13 +112,14 @@ def new_rows(table: Table, about: Mapping[str, Any]) -> AnyArray:
         return proba_array(table, about["proba_columns"])
     features = [Feature.from_record(record) for record in about["features"]]
     _need(table, [feature.name for feature in features])
+    check_units(table, features)
     X = feature_array(table, features)
     warn_if_far(X, features)
     return X
 
 
 def _need(table: Table, names: Sequence[str]) -> None:
-    missing = [name for name in names if name not in table.columns]
+    missing = [name for name in names if name not in table]
     if len(missing) > 1:
         raise TableError(
             f"{table.name} lacks {len(missing)} of the {len(names)} columns of the model: "
@@ -131,7 +132,7 @@ def class_columns(
 ) -> dict[str, Any]:
     """New rows with their most probable class and p(class | x)."""
     proba = clf.predict_proba(X)
-    named = id_column is not None and id_column in table.columns
+    named = id_column is not None and id_column in table
     return {
         "row": np.arange(len(table)),
         **({"id": table.as_written(id_column).to_pylist()} if named and id_column else {}),

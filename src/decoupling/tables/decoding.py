@@ -70,11 +70,12 @@ def beginning_of(path: Path, encoding: str) -> str:
     with _reading(path) as file:
         raw = file.read(_SAMPLE)
         # A header may be longer than that.
-        while b"\n" not in raw[_SAMPLE // 2 :] and len(raw) < LONGEST:
-            part = file.read(_SAMPLE)
-            if not part:
+        parts = [raw]
+        while b"\n" not in parts[-1] and len(parts) * _SAMPLE < LONGEST:
+            parts.append(file.read(_SAMPLE))
+            if not parts[-1]:
                 break
-            raw += part
+        raw = b"".join(parts)
         more = bool(file.read(1))
     try:
         "".encode(encoding)

@@ -15,7 +15,7 @@ from decoupling._text import Message
 from decoupling._validation import warn_user
 from decoupling.tables.cells import DATE_LIKE, NUMBER_LIKE
 from decoupling.tables.reading import Table, TableError
-from decoupling.tables.units import units_of
+from decoupling.tables.units import first_of, units_of
 
 # Distinct values that a column of categories has at most. Each becomes a column of the classifier,
 # or a branch of a tree; with more of them hardly any has the rows to learn from.
@@ -160,7 +160,7 @@ def _number(name: str, column: Any) -> Feature:
     """A feature of numbers; a warning if its cells are in several units."""
     units = units_of(column)
     if len(units) > 1:
-        examples = " and ".join(map(repr, units.values()))
+        examples = " and ".join(repr(first_of(cells)) for cells in units.values())
         text = (
             "Column {name!r} has cells in several units, {examples}: they are taken for one unit."
         )

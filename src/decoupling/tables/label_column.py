@@ -36,7 +36,8 @@ def guess_label(table: Table, others: Sequence[str], prefix: str | None) -> str:
     """
     from pyarrow import compute, types
 
-    left = [name for name in table.columns if name not in others]
+    taken = set(others)
+    left = [name for name in table.columns if name not in taken]
     if prefix is not None:
         left = [name for name in left if not name.startswith(prefix)] or left
     by_name = {name.lower(): name for name in left}

@@ -20,6 +20,9 @@ from decoupling.tables.decoding import LONGEST, TableError, utf8_stream
 
 _DELIMITERS: Final = (",", ";", "\t", "|")
 _SAYS_DELIMITER: Final = re.compile(r'"?sep=(.)"?\s*\Z', re.IGNORECASE)
+# Below so many rows, the pieces that a file is read in are joined. A wide table has many pieces of
+# a few rows, and every step would take as many times as long. Joining long ones takes memory.
+_FEW_ROWS: Final = 10_000
 # Bad rows that an error shows.
 _SHOWN: Final = 3
 
@@ -146,6 +149,8 @@ def parse(path: Path, encoding: str, layout: Layout) -> Any:
     if bad:
         _refuse_ragged(path, encoding, layout, [row.actual_columns for row in bad], cells.num_rows)
     cells = cells.slice(1)  # the header
+    if cells.num_rows < _FEW_ROWS:
+        cells = cells.combine_chunks()
     if cells.num_rows == 0:
         raise TableError(f"{path.name} has a header and no rows.")
     last = [column[-1].as_py() for column in cells.columns]

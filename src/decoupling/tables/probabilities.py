@@ -17,7 +17,8 @@ def find_label_proba(
     table: Table, prefix: str, labels: AnyArray, others: Sequence[str]
 ) -> tuple[FloatArray, tuple[Any, ...], tuple[str, ...]]:
     """p(label | x), (N, S); label and name of each column, unlabelled first if it is there."""
-    columns = [name for name in table.columns if name.startswith(prefix) and name not in others]
+    taken = set(others)
+    columns = [name for name in table.columns if name.startswith(prefix) and name not in taken]
     if len(columns) < 2:
         raise TableError(
             f"{table.name} has {len(columns)} columns whose names begin with {prefix!r}, and "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -54,13 +55,21 @@ class Table:
     texts: Any = None
     decimal: str = "."
 
-    @property
+    @cached_property
     def columns(self) -> list[str]:
         """Names of the columns."""
         return list(self.data.column_names)
 
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Place of each column: a wide table is asked for it many times."""
+        return {name: place for place, name in enumerate(self.columns)}
+
     def __len__(self) -> int:
         return int(self.data.num_rows)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.places
 
     def listed_columns(self) -> str:
         """Names of the columns with commas between; of many the first."""
@@ -69,19 +78,19 @@ class Table:
 
     def column(self, name: str) -> Any:
         """One column, as a pyarrow ChunkedArray; the error for a missing one names the nearest."""
-        if name not in self.columns:
+        if name not in self:
             near = get_close_matches(name, self.columns, n=3, cutoff=0.5)
             like = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
             raise TableError(
                 f"{self.name} has no column {name!r}.{like} Its columns are: "
                 f"{self.listed_columns()}."
             )
-        return self.data.column(name)
+        return self.data.column(self.places[name])
 
     def as_written(self, name: str) -> Any:
         """One column as it is written: names and labels that look like numbers are none."""
         column = self.column(name)
-        return column if self.texts is None else self.texts.column(name)
+        return column if self.texts is None else self.texts.column(self.places[name])
 
 
 def read_table(

@@ -15,16 +15,18 @@ _MONEY: Final = ("$", "€", "£", "¥")
 _SIGNS: Final = ("%", *_MONEY)
 
 
-def units_of(column: Any) -> dict[str, str]:
-    """Units that the cells of a column are in, each with the first such cell.
+def units_of(column: Any) -> dict[str, Any]:
+    """Units that the cells of a column are in, and the cells in each.
 
-    Money comes with plain numbers or without, and is one unit. A column without values has none.
+    Plain numbers among money are in that money. A column without values has no unit.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> units_of(pa.chunked_array([["$3", "4", None]])), units_of(pa.chunked_array([["0.1", "2%"]]))
-    ({'$': '$3'}, {'%': '2%', 'number': '0.1'})
+    >>> list(units_of(pa.chunked_array([["$3", "4", None]])))
+    ['$']
+    >>> list(units_of(pa.chunked_array([["0.1", "2%"]])))
+    ['%', 'number']
     """
     import pyarrow as pa
     from pyarrow import types
@@ -35,10 +37,15 @@ def units_of(column: Any) -> dict[str, str]:
         return _units_of_texts(column.cast(pa.string()).drop_null())
     temporal, truth = types.is_temporal(column.type), types.is_boolean(column.type)
     unit = TIME if temporal else TRUTH if truth else NUMBER
-    return {unit: str(column.drop_null()[0].as_py())}
+    return {unit: column}
 
 
-def _units_of_texts(cells: Any) -> dict[str, str]:
+def first_of(cells: Any) -> str:
+    """The first cell that is there, as text."""
+    return str(cells.drop_null()[0].as_py())
+
+
+def _units_of_texts(cells: Any) -> dict[str, Any]:
     from pyarrow import compute
 
     dated = compute.match_substring_regex(cells, DATE_LIKE)
@@ -49,7 +56,7 @@ def _units_of_texts(cells: Any) -> dict[str, str]:
         signed = compute.match_substring(rest, sign)
         found[sign], rest = rest.filter(signed), rest.filter(compute.invert(signed))
     found[NUMBER] = rest
-    units = {unit: some[0].as_py() for unit, some in found.items() if len(some)}
+    units = {unit: some for unit, some in found.items() if len(some)}
     if NUMBER in units and set(units) & set(_MONEY):
         del units[NUMBER]
     return units

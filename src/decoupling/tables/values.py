@@ -13,7 +13,7 @@ from decoupling._validation import warn_user
 from decoupling.tables.cells import numbers_in
 from decoupling.tables.features import Feature, category_cells
 from decoupling.tables.reading import Table, TableError
-from decoupling.tables.units import NUMBER, TIME, TRUTH, agree, units_of
+from decoupling.tables.units import NUMBER, TIME, TRUTH, agree, first_of, units_of
 
 # Limits of single precision. Trees compare features in it, and other classifiers square them:
 # beyond its largest number they would compute with infinity, below its smallest normal one with 0.
@@ -41,8 +41,6 @@ def _values(table: Table, feature: Feature) -> AnyArray:
     from pyarrow import compute, types
 
     column = table.column(feature.name)
-    if feature.kind == "number" and feature.unit:
-        _check_units(table, feature, column)
     try:
         if feature.kind == "text":
             return _texts(table, feature)
@@ -74,19 +72,25 @@ def _values(table: Table, feature: Feature) -> AnyArray:
     return values
 
 
-def _check_units(table: Table, feature: Feature, column: Any) -> None:
-    """Refuse cells in another unit than the model has learned from; truth values become 0 and 1."""
-    for unit, cell in units_of(column).items():
+def check_units(table: Table, features: Sequence[Feature]) -> None:
+    """Refuse numbers in another unit than the model has learned from."""
+    for feature in features:
+        if feature.kind == "number" and feature.unit:
+            _check_unit(table, feature)
+
+
+def _check_unit(table: Table, feature: Feature) -> None:
+    for unit, cells in units_of(table.column(feature.name)).items():
         if agree(unit, feature.unit):
             continue
         if (unit, feature.unit) == (TRUTH, NUMBER):
             text = "Column {name!r} has truth values, and had numbers: they are taken as 0 and 1."
             warn_user(Message("truth-values", text, name=feature.name))
             continue
+        here, before = (_WORDS.get(one, f"numbers in {one}") for one in (unit, feature.unit))
         raise TableError(
-            f"{table.name}: column {feature.name!r} has {_WORDS.get(unit, f'numbers in {unit}')}, "
-            f"such as {cell!r}, and had {_WORDS.get(feature.unit, f'numbers in {feature.unit}')} "
-            "in the rows that the model learned from. Write it as it was there."
+            f"{table.name}: column {feature.name!r} has {here}, such as {first_of(cells)!r}, and "
+            f"had {before} in the rows that the model learned from. Write it as it was there."
         )
 
 
