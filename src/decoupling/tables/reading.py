@@ -18,8 +18,9 @@ from decoupling.tables.decoding import TableError as TableError
 from decoupling.tables.decoding import beginning_of, guess_encoding
 from decoupling.tables.parsing import find_layout, parse, refuse_equal_names
 
-# Names of columns that an error shows.
+# Names of columns that an error shows; more would not be read.
 _LISTED: Final = 20
+# What a Parquet file begins with.
 _PARQUET: Final = b"PAR1"
 # First bytes of files that are no tables yet; a workbook of today is a zip file.
 _FOREIGN: Final = {
@@ -29,6 +30,10 @@ _FOREIGN: Final = {
     b"\xfd7zX": "compressed with xz. Unpack it, or compress it with gzip",
     b"\x28\xb5\x2f\xfd": "compressed with zstd. Unpack it, or compress it with gzip",
 }
+# First bytes that are looked at. All of the files above have bytes among them that no text has.
+_LOOKED_AT: Final = 4096
+# Bytes of no text: control characters but tabulators and ends of lines. In UTF-16 zeros are usual.
+_CONTROL: Final = frozenset(range(32)) - frozenset(b"\t\n\v\f\r")
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,14 +133,16 @@ def read_table(
     if path.is_dir():
         raise TableError(f"{path} is a folder; give a file.")
     with path.open("rb") as file:
-        first = file.read(4)
+        first = file.read(_LOOKED_AT)
     if not first:
         raise TableError(f"{path.name} is empty.")
-    for start, what in _FOREIGN.items():
-        if first.startswith(start):
-            raise TableError(f"{path.name} is no text but {what}.")
-    if first == _PARQUET:
-        return _from_parquet(path)
+    # A text may begin with the same letters: items of questionnaires are called PAR1 and BZh.
+    if not _CONTROL.isdisjoint(first):
+        for start, what in _FOREIGN.items():
+            if first.startswith(start):
+                raise TableError(f"{path.name} is no text but {what}.")
+        if first.startswith(_PARQUET):
+            return _from_parquet(path)
     return _from_text(path, delimiter, encoding, decimal)
 
 
