@@ -11,10 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from PIL import Image
+from pyarrow import parquet
 
 from decoupling.run.outputs import new_rows
 from decoupling.tables.problem import Roles, pose
-from decoupling.tables.reading import Table
+from decoupling.tables.reading import Table, read_table
+from decoupling.tables.writing import harmless
 
 QUICK = ("--rounds", 0, "--folds", 2, "--force")
 N = 90
@@ -279,3 +281,133 @@ def test_d07_names_are_listed_once_however_many_columns_there_are(n_columns):
     about = {"proba_columns": [], "features": [vars(feature) for feature in problem.features]}
     assert new_rows(table, about).shape == (40, n_columns // 2)
     assert data.listed <= 2
+
+
+# ----------------------------------------------------------------------- names of labels
+
+
+def test_d10_labels_that_look_alike_are_warned_of(table, command):
+    for one, other in [
+        ("caf\u00e9", "cafe\u0301"),
+        ("ant", "a\u200bnt"),
+        ("ant", "Ant"),
+        ("1", "1.0"),
+        ("two words", "two  words"),
+    ]:
+        labels = [one, "bee", "cow"] * (N // 3)
+        labels[9] = labels[12] = other
+        table(labels=labels)
+        output = command("check", "pets.csv")
+        assert re.search(r"Warning: .*(look alike|differ only in)", output), (one, other, output)
+        assert "(2)" in output
+
+
+@pytest.mark.parametrize("byte", [b"caf\xe9", b"\xff"])
+def test_d10_one_byte_that_is_no_utf8(table, refused, command, byte):
+    """Read as cp1252, every other \u00e9 would be two letters."""
+    table(labels=["caf\u00e9", "bee", "cow"] * (N // 3))
+    path = Path("pets.csv")
+    lines = path.read_bytes().split(b"\n")
+    lines[17] = lines[17].rpartition(b",")[0] + b"," + byte + b"\r"
+    path.write_bytes(b"\n".join(lines))
+    output = refused("check", "pets.csv")
+    assert (
+        f"is UTF-8 but for 1 of its bytes, the first of them {byte[-1]:#04x} in line 18" in output
+    )
+    assert "give --encoding cp1252" in output
+    assert "caf\u00c3\u00a9" in command("check", "pets.csv", "--encoding", "cp1252")
+
+
+def test_d10_two_encodings(table, command):
+    table(labels=["caf\u00e9", "bee", "cow"] * (N // 3))
+    path = Path("pets.csv")
+    lines = path.read_bytes().split(b"\n")
+    half = b"\n".join(lines[20:]).decode().encode("cp1252")
+    path.write_bytes(b"\n".join(lines[:20]) + b"\n" + half)
+    output = command("check", "pets.csv")
+    assert "letters look like UTF-8, the first in line 2" in output
+    assert "give --encoding" in output
+    path.write_bytes(
+        path.read_bytes().decode("cp1252").replace("\u00c3\u00a9", "\u00e9").encode("cp1252")
+    )
+    assert "UTF-8" not in command("check", "pets.csv")
+
+
+# -------------------------------------------------------------------------- kinds of files
+
+
+@pytest.mark.parametrize("name", ["PAR1", "BZh", "BZh91AY&SY"])
+def test_d17_headers_that_begin_like_other_formats(command, name):
+    rows = "".join(f"{k * 7 % 11}.5,{k % 5},{'ab'[k % 2]}\n" for k in range(60))
+    Path("items.csv").write_text(f"{name},PAR2,label\n{rows}")
+    assert "60 rows, 3 columns" in command("check", "items.csv")
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"x" * (20 << 20), "line 1 has more than 16 MB"),
+        (b"x,label\n1,a\n" + b"x" * (20 << 20), "line 3 has more than 16 MB"),
+        (b"x,label\n1,a\n2," + b"y" * (17 << 20) + b"\n3,a\n", "line 3 has more than 16 MB"),
+        (b'x,label\n1,a\n2,"' + b"y\n" * (9 << 20) + b'"\n3,a\n', "a row of more than 16 MB"),
+        (b"x,label\n1,a\n2," + b"y" * (15 << 20) + b"\n3,a\n", "the label of row 1 .* 15,728,640"),
+        (b"x" * 200_000 + b",label\n1,a\n", "A cell of the header has more than 131,072"),
+    ],
+    ids=["no line", "last line", "a cell", "a row", "a label", "a name"],
+)
+def test_d18_lines_without_end(refused, content, told):
+    Path("long.csv").write_bytes(content)
+    output = refused("check", "long.csv", "--label", "label")
+    assert re.search(told, output), output[:500]
+    assert "field" not in output
+
+
+def test_d18_what_is_within_the_limit(command):
+    rows = "".join(f"{k * 7 % 11}.5,{'ab'[k % 2]}\n" for k in range(60))
+    Path("long.csv").write_text(
+        f"x,label,why\n{rows}".replace("\n", ',"a\nb"\n')[:-7] + "\n", "utf-8"
+    )
+    long = "y" * (15 << 20)
+    Path("long.csv").write_text(
+        "x,label,why\n" + rows.replace("\n", ',"a\nb"\n') + f'1,a,"{long}"\n'
+    )
+    assert "61 rows" in command("check", "long.csv")
+
+
+# ----------------------------------------------------------------------- labels in Parquet
+
+
+def parquet_of(labels, path="pets.parquet"):
+    rng = np.random.default_rng(0)
+    codes = np.unique([str(label) for label in labels], return_inverse=True)[1]
+    x = 3 * codes + rng.normal(size=len(labels))
+    parquet.write_table(
+        pa.table({"size": x, "weight": rng.normal(size=len(x)), "label": labels}), path
+    )
+    return path
+
+
+@pytest.mark.parametrize("odd", [" ant", "", " ", "'ant", "=ant"])
+def test_d22_decisions_on_labels_with_blanks(command, odd):
+    """The file of decisions is one of text, in which blanks and empty names are told from none."""
+    path = parquet_of([odd, "bee", None] * 30)
+    cell = harmless(odd)
+    Path("decisions.csv").write_text(
+        "row,given,decision,class\r\n"
+        f"0,{cell},change,bee\r\n1,bee,change,{cell}\r\n2,,accept,{cell}\r\n3,{cell},reject,{cell}\r\n"
+    )
+    command("run", path, "--decisions", "decisions.csv", *QUICK, "--out", "out")
+    table = read_table("out/probabilities.parquet")
+    chosen = [table.column(f"p({odd})")[k].as_py() for k in range(4)]
+    assert chosen == [0, 1, 1, 1]
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32()])
+def test_d22_labels_that_are_fractions(command, kind):
+    values = [0.0, 0.1, 0.2] * 30
+    path = parquet_of(pa.array(values, kind))
+    Path("pets.csv").write_text(
+        "size,label\n" + "".join(f"{k % 7}.5,{value}\n" for k, value in enumerate(values))
+    )
+    for file in (path, "pets.csv"):
+        assert "labels in 'label': 0.0 30, 0.1 30, 0.2 30" in command("check", file)

@@ -24,6 +24,9 @@ _WHOLE: Final = re.compile(r"-?(0|[1-9]\d{0,17})\Z")
 # Different values that the last column has at most to be taken for labels. With twice as many a
 # column of measurements in a small table would pass.
 _MOST_LABELS: Final = 100
+# Characters of the longest label. Each stands in tables as often as there are labels; with a label
+# of 15 MB a run took a minute and wrote 400 MB.
+_LONGEST: Final = 200_000
 # So many different labels are always believed. More must be fewer than half of the labelled rows:
 # otherwise most have one row, and nothing can be learned of them.
 _BELIEVED: Final = 20
@@ -63,16 +66,15 @@ def find_labels(
     What was taken for no label goes into ``guesses``. A column whose cells cannot be labels is
     refused.
     """
+    cells = _cells(table.as_written(name))
     labels = np.empty(len(table), dtype=object)
-    labels[:] = [_label(value) for value in table.as_written(name).to_pylist()]
-    if table.texts is not None:
-        words = Counter(value for value in labels.tolist() if value in _NO_LABEL)
-        labels[np.isin(labels.astype(str), list(words))] = None
-        if words:
-            told = (f"{word!r} {number:,}" for word, number in words.items())
-            guesses["unlabelled"] = ", ".join(told)
-        if all(value is None or _WHOLE.match(value) for value in labels.tolist()):
-            labels[:] = [None if value is None else int(value) for value in labels.tolist()]
+    labels[:] = _from_values(cells) if table.texts is None else _from_texts(cells, guesses)
+    for row, value in enumerate(labels.tolist()):
+        if isinstance(value, str) and len(value) > _LONGEST:
+            raise TableError(
+                f"{table.name}: the label of row {row} in column {name!r} has {len(value):,} "
+                f"characters, and {_LONGEST:,} at most can be a name. Is it the column of labels?"
+            )
     if unlabelled is not None:
         known = {value for value in labels.tolist() if value is not None}
         meant = labels == as_label(unlabelled, known)
@@ -104,17 +106,38 @@ def find_labels(
     return labels
 
 
-def _label(value: object) -> Any:
-    """A cell as a label: a text, a whole number or a truth value; anything else as its text."""
-    if value is None or value != value:  # NaN
-        return None
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, str | int):
-        return value
-    if isinstance(value, list | dict | bytes):
-        raise TableError(f"Cells of type {type(value).__name__} are no labels.")
-    return str(value)
+def _cells(column: Any) -> list[Any]:
+    """Cells as Python has them; numbers of single precision with as many digits as they have."""
+    from pyarrow import types
+
+    if types.is_float32(column.type) or types.is_float16(column.type):
+        return [float(str(value)) for value in column.to_numpy()]  # NaN where there is none
+    return list(column.to_pylist())
+
+
+def _from_texts(cells: list[str | None], guesses: dict[str, str]) -> list[Any]:
+    """Labels of a text file: whole numbers if all of them are, without words for no label."""
+    words = Counter(cell for cell in cells if cell in _NO_LABEL)
+    if words:
+        guesses["unlabelled"] = ", ".join(f"{word!r} {n:,}" for word, n in words.items())
+    labels = [None if cell in words else cell for cell in cells]
+    if all(label is None or _WHOLE.match(label) for label in labels):
+        return [None if label is None else int(label) for label in labels]
+    return labels
+
+
+def _from_values(cells: list[Any]) -> list[Any]:
+    """Labels of a Parquet file: texts, whole numbers or truth values; anything else as its text."""
+    kept = [None if cell is None or cell != cell else cell for cell in cells]  # NaN is no label
+    if all(isinstance(cell, float) and cell.is_integer() for cell in kept if cell is not None):
+        return [None if cell is None else int(cell) for cell in kept]
+    return [cell if cell is None or isinstance(cell, str | int) else _text(cell) for cell in kept]
+
+
+def _text(cell: object) -> str:
+    if isinstance(cell, list | dict | bytes):
+        raise TableError(f"Cells of type {type(cell).__name__} are no labels.")
+    return str(cell)
 
 
 def as_label(text: str, known: Iterable[object]) -> Any:

@@ -127,8 +127,11 @@ def refuse_equal_names(file: str, names: list[str]) -> None:
         )
 
 
-def parse(path: Path, encoding: str, layout: Layout) -> Any:
-    """All cells as texts, (pyarrow.Table); rows of unequal length are an error."""
+def parse(path: Path, encoding: str, layout: Layout, *, trimmed: bool = True) -> Any:
+    """All cells as texts, (pyarrow.Table); rows of unequal length are an error.
+
+    Blanks around cells are cut off if ``trimmed``.
+    """
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
@@ -172,7 +175,7 @@ def parse(path: Path, encoding: str, layout: Layout) -> Any:
     last = [column[-1].as_py() for column in cells.columns]
     if any("\n" in (cell or "") for cell in last):
         _refuse_open_quote(path, encoding, layout)
-    return pa.table({name: _trimmed(cells.column(name)) for name in names})
+    return pa.table({name: _trimmed(cells.column(name)) for name in names}) if trimmed else cells
 
 
 def _too_long(path: Path) -> TableError:

@@ -104,6 +104,7 @@ def read_table(
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
+    trimmed: bool = True,
 ) -> Table:
     """Read a file; what is not given is found out.
 
@@ -117,6 +118,8 @@ def read_table(
         Of a text file: by default by its first bytes, or UTF-8, or else Windows-1252.
     decimal : {".", ","}, optional
         Decimal point of a text file.
+    trimmed : bool
+        Whether blanks around the cells of a text file are cut off.
 
     Raises
     ------
@@ -143,7 +146,7 @@ def read_table(
                 raise TableError(f"{path.name} is no text but {what}.")
         if first.startswith(_PARQUET):
             return _from_parquet(path)
-    return _from_text(path, delimiter, encoding, decimal)
+    return _from_text(path, delimiter, encoding, decimal, trimmed=trimmed)
 
 
 def _from_parquet(path: Path) -> Table:
@@ -171,7 +174,7 @@ def _decoded_column(column: Any) -> Any:
 
 
 def _from_text(
-    path: Path, delimiter: str | None, encoding: str | None, decimal: str | None
+    path: Path, delimiter: str | None, encoding: str | None, decimal: str | None, *, trimmed: bool
 ) -> Table:
     guesses: dict[str, str] = {}
     if encoding is None:
@@ -186,7 +189,7 @@ def _from_text(
         guesses["delimiter"] = {"\t": "tab"}.get(layout.delimiter, layout.delimiter)
     if layout.skipped:
         guesses["header"] = f"line {layout.skipped + 1}"
-    cells = parse(path, encoding, layout)
+    cells = parse(path, encoding, layout, trimmed=trimmed)
     columns, sign = typed_columns(cells, decimal, layout.delimiter)
     if sign != (decimal or "."):
         guesses["decimal"] = sign
