@@ -206,7 +206,7 @@ def test_parquet_with_two_columns_of_one_name(tmp_path):
         (b"\x1f\x8bnonsense", "missing or damaged"),
         (b"PK\x03\x04nonsense", "an Excel workbook or a zip file. Save its sheet"),
         (bz2.compress(b"x,y\n1,2\n"), "compressed with bzip2"),
-        (b"PAR1\x15\x00nonsense", "begins like a Parquet file but is none"),
+        (b"PAR1\x15\x00nonsense", "begins like a Parquet file, and is none"),
         (b"x,y\n1,\x81\x8d\n", "is not cp1252"),
     ],
     ids=lambda value: repr(value)[:30],

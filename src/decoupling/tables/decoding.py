@@ -129,7 +129,7 @@ def _reading(path: Path) -> Iterator[BinaryIO]:
             yield cast(BinaryIO, opened)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise TableError(
-            f"{path.name} is compressed, and its end is missing or damaged: {error}"
+            f"{path.name} is compressed, and its end is missing or damaged."
         ) from error
 
 

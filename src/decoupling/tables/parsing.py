@@ -161,7 +161,10 @@ def parse(path: Path, encoding: str, layout: Layout, *, trimmed: bool = True) ->
     except pa.ArrowInvalid as error:
         if "straddling" in str(error):
             raise _too_long(path) from error
-        raise TableError(f"{path.name} cannot be read as a table: {error}") from error
+        raise TableError(
+            f"{path.name} cannot be read as a table. Is the delimiter {layout.delimiter!r}, and "
+            "are quotes within cells doubled?"
+        ) from error
     if bad:
         _refuse_ragged(path, encoding, layout, [row.actual_columns for row in bad], cells.num_rows)
     # Of rows with line breaks in them, those of up to two blocks have come through.

@@ -56,9 +56,14 @@ def _refuse_unseen(table: Table, labels: AnyArray, columns: dict[Any, str]) -> N
 
 def proba_array(table: Table, columns: Sequence[str]) -> FloatArray:
     """p(label | x) in these columns, (N, S)."""
+    return np.column_stack([_proba_column(table, name) for name in columns])
+
+
+def _proba_column(table: Table, name: str) -> FloatArray:
     try:
-        return np.column_stack(
-            [np.asarray(table.column(name).to_numpy(), dtype=np.float64) for name in columns]
-        )
-    except ValueError as error:
-        raise TableError(f"{table.name}: p(label | x) must be numbers: {error}") from error
+        return np.asarray(table.column(name).to_numpy(), dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise TableError(
+            f"{table.name}: p(label | x) must be numbers, and column {name!r} has others, of type "
+            f"{table.column(name).type}."
+        ) from error

@@ -158,7 +158,9 @@ def _from_parquet(path: Path) -> Table:
             refuse_equal_names(path.name, file.schema_arrow.names)
             data = file.read()
     except (pa.ArrowException, OSError) as error:
-        raise TableError(f"{path.name} begins like a Parquet file but is none: {error}") from error
+        raise TableError(
+            f"{path.name} begins like a Parquet file, and is none, or damaged."
+        ) from error
     columns = {name: _decoded_column(data.column(name)) for name in data.column_names}
     return Table(pa.table(columns), path.name)
 

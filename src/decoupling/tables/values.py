@@ -47,16 +47,13 @@ def _values(table: Table, feature: Feature) -> AnyArray:
         if feature.kind == "category":
             return _codes(category_cells(table, feature.name), feature)
         if types.is_string(column.type) or types.is_large_string(column.type):
-            column = _read_numbers(column.cast(pa.string()), feature.name, table.decimal)
+            column = _read_numbers(table, feature, column.cast(pa.string()))
         if types.is_temporal(column.type):
             micro = column.cast(pa.timestamp("us")).cast(pa.int64()).cast(pa.float64())
             return np.asarray(compute.divide(micro, 86_400e6).to_numpy())
         values = np.array(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
     except pa.ArrowException as error:
-        raise TableError(
-            f"{table.name}: column {feature.name!r} should be one of the kind {feature.kind!r}, "
-            f"and has other cells: {error}"
-        ) from error
+        raise _other_kind(table, feature, f"is one of type {column.type}") from error
     infinite = np.isinf(values)
     if infinite.any():
         warn_user(
@@ -70,6 +67,13 @@ def _values(table: Table, feature: Feature) -> AnyArray:
         values[infinite] = np.nan
     _refuse_huge(table, feature, values)
     return values
+
+
+def _other_kind(table: Table, feature: Feature, what: str) -> TableError:
+    return TableError(
+        f"{table.name}: column {feature.name!r} should be one of the kind {feature.kind!r}, and "
+        f"{what}."
+    )
 
 
 def check_units(table: Table, features: Sequence[Feature]) -> None:
@@ -118,20 +122,20 @@ def _refuse_huge(table: Table, feature: Feature, values: FloatArray) -> None:
         )
 
 
-def _read_numbers(column: Any, name: str, decimal: str) -> Any:
+def _read_numbers(table: Table, feature: Feature, column: Any) -> Any:
     """Numbers out of texts; those that are none are missing, and told of."""
     import pyarrow as pa
 
-    numbers, odd = numbers_in(column, decimal)
+    numbers, odd = numbers_in(column, table.decimal)
     if odd and len(odd) == len(column) - column.null_count:
-        raise pa.ArrowInvalid(f"none is a number, the first is {odd[0]!r}")
+        raise _other_kind(table, feature, f"none of its cells is a number, the first is {odd[0]!r}")
     if odd:
         warn_user(
             Message(
                 "cells-no-numbers",
                 "Column {name!r} has {n} cells that are no numbers, the first {first!r}. They are "
                 "taken as missing.",
-                name=name,
+                name=feature.name,
                 n=len(odd),
                 first=odd[0],
             )
