@@ -13,11 +13,10 @@ from decoupling._typing import AnyArray, FloatArray
 from decoupling.classifier.estimator import DecouplingClassifier
 from decoupling.run.settings import OPTIONS, Settings
 from decoupling.run.solving import Solved
-from decoupling.tables.doubts import warn_if_far
 from decoupling.tables.features import Feature
 from decoupling.tables.probabilities import proba_array
 from decoupling.tables.reading import Table, TableError
-from decoupling.tables.values import check_units, feature_array
+from decoupling.tables.values import feature_array
 from decoupling.tables.writing import write_csv, write_parquet
 from decoupling.transitions.choice import encode, given_labels
 
@@ -112,10 +111,7 @@ def new_rows(table: Table, about: Mapping[str, Any]) -> AnyArray:
         return proba_array(table, about["proba_columns"])
     features = [Feature.from_record(record) for record in about["features"]]
     _need(table, [feature.name for feature in features])
-    check_units(table, features)
-    X = feature_array(table, features)
-    warn_if_far(X, features)
-    return X
+    return feature_array(table, features)
 
 
 def _need(table: Table, names: Sequence[str]) -> None:

@@ -1,9 +1,8 @@
-"""What is doubtful about features: too small to be seen, made from the label, or far off."""
+"""What is doubtful about features to learn from: too small to be seen, or made from the label."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -12,8 +11,8 @@ from decoupling._text import Message
 from decoupling._typing import AnyArray, FloatArray
 from decoupling._validation import warn_user
 from decoupling.tables.features import Feature
+from decoupling.tables.ranges import numbers_of
 from decoupling.tables.reading import Table, TableError
-from decoupling.tables.units import TIME
 from decoupling.tables.values import SINGLE
 
 # A feature that tells the label of this share of the labelled rows is a leak. Honest features
@@ -25,31 +24,6 @@ _ENOUGH: Final = 20
 # Labelled rows that a value of a feature has at least, in the mean, if it may be called a leak. A
 # column of measurements has a value for nearly every row, which tells nothing about other rows.
 _ROWS_PER_VALUE: Final = 5
-# A value is far off if it is beyond the range of the rows that were learned from by this many
-# widths of that range. Ordinary new rows exceed the range by little; a year, a day number, a share
-# in per cent, or dollars for thousands of dollars exceed it by far. With ten widths, small shares
-# in per cent would pass.
-_FAR: Final = 1.0
-# Share of a column that is far off, at least, if it is warned of. Of rows like those of before
-# about 2 / N lie outside the range at all, however the feature is distributed; another unit moves
-# most.
-_SHARE: Final = 0.1
-# Cells that are far off, at least: one or two of a few rows may be so by chance.
-_FEW: Final = 3
-# Beyond the range by this many widths a single value is warned of, too. Values of distributions
-# with heavy tails (log-normal) get there once in a million cells; a slip of the decimal point does
-# at once.
-_EXTREME: Final = 100.0
-# Columns that a warning names; the others are counted.
-_SHOWN: Final = 3
-# Days from 1970 within which a date is written as one, some 25,000 years.
-_DAYS: Final = 1e7
-
-
-def _numbers(X: AnyArray, features: Sequence[Feature]) -> tuple[list[int], FloatArray]:
-    """Columns of numbers, and their values."""
-    columns = [k for k, feature in enumerate(features) if feature.kind == "number"]
-    return columns, np.asarray(X[:, columns], dtype=np.float64)
 
 
 def refuse_tiny(table: Table, X: AnyArray, features: Sequence[Feature]) -> None:
@@ -57,7 +31,7 @@ def refuse_tiny(table: Table, X: AnyArray, features: Sequence[Feature]) -> None:
 
     This is for rows to learn from: among new ones such a number may be one of many sizes.
     """
-    columns, values = _numbers(X, features)
+    columns, values = numbers_of(X, features)
     size = np.abs(values)
     size[~(size > 0)] = np.nan  # zeros are like missing ones here
     largest = np.fmax.reduce(size, axis=0, initial=np.nan)
@@ -106,53 +80,3 @@ def _majority(places: AnyArray, codes: AnyArray) -> FloatArray:
 
     counts = sparse.coo_array((np.ones(len(codes)), (places, codes))).tocsr()
     return np.asarray(counts.max(axis=1).todense()).ravel()
-
-
-def with_ranges(features: Sequence[Feature], X: AnyArray) -> tuple[Feature, ...]:
-    """Features with the range of their values, for `warn_if_far`."""
-    columns, values = _numbers(X, features)
-    low = np.fmin.reduce(values, axis=0, initial=np.nan).tolist()
-    high = np.fmax.reduce(values, axis=0, initial=np.nan).tolist()
-    found = list(features)
-    for k, least, most in zip(columns, low, high, strict=True):
-        if least == least:  # there are values
-            found[k] = replace(found[k], low=least, high=most)
-    return tuple(found)
-
-
-def warn_if_far(X: AnyArray, features: Sequence[Feature]) -> None:
-    """Warn of new rows whose numbers are far outside the range that the model has learned from."""
-    columns, values = _numbers(X, features)
-    told = []
-    for k, column in enumerate(columns):
-        feature = features[column]
-        if feature.low is None or feature.high is None or not feature.low < feature.high:
-            continue
-        cells = values[:, k]
-        beyond = np.fmax(feature.low - cells, cells - feature.high) / (feature.high - feature.low)
-        far = np.flatnonzero(beyond > _FAR)
-        there = len(cells) - int(np.isnan(cells).sum())
-        if len(far) >= max(_FEW, _SHARE * there) or (beyond > _EXTREME).any():
-            numbers = (cells[int(np.nanargmax(beyond))], feature.low, feature.high)
-            worst, low, high = (_written(number, feature) for number in numbers)
-            told.append(
-                f"{feature.name!r} ({len(far):,} of {there:,} cells, such as {worst}, where there "
-                f"were {low} to {high})"
-            )
-    if told:
-        more = f", and {len(told) - _SHOWN:,} more columns" if len(told) > _SHOWN else ""
-        warn_user(
-            Message(
-                "far-outside",
-                "Values are far outside the range that the model has learned from in {columns}. "
-                "Are they in the same unit? How classes look there the model cannot know.",
-                columns=f"{', '.join(told[:_SHOWN])}{more}",
-            )
-        )
-
-
-def _written(value: float, feature: Feature) -> str:
-    """A number; of a time the date."""
-    if feature.unit == TIME and abs(value) < _DAYS:
-        return str(np.datetime64(int(value), "D"))
-    return f"{value:.6g}"

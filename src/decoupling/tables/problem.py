@@ -11,11 +11,12 @@ from typing import Any, Final
 import numpy as np
 
 from decoupling._typing import AnyArray
-from decoupling.tables.doubts import refuse_tiny, warn_of_leaks, with_ranges
+from decoupling.tables.doubts import refuse_tiny, warn_of_leaks
 from decoupling.tables.features import Feature, LeftOut, find_features
 from decoupling.tables.images import ImageColumn
 from decoupling.tables.label_column import find_labels, guess_label
 from decoupling.tables.probabilities import find_label_proba
+from decoupling.tables.ranges import with_ranges
 from decoupling.tables.reading import Table, TableError
 from decoupling.tables.values import feature_array
 

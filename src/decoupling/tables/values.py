@@ -12,6 +12,7 @@ from decoupling._typing import AnyArray, FloatArray
 from decoupling._validation import warn_user
 from decoupling.tables.cells import numbers_in
 from decoupling.tables.features import Feature, category_cells
+from decoupling.tables.ranges import warn_if_far
 from decoupling.tables.reading import Table, TableError
 from decoupling.tables.units import NUMBER, TIME, TRUTH, agree, first_of, units_of
 
@@ -25,15 +26,19 @@ _WORDS: Final = {NUMBER: "plain numbers", TIME: "times", TRUTH: "truth values"}
 def feature_array(table: Table, features: Sequence[Feature]) -> AnyArray:
     """Cells as numbers, (N, D); an array of objects if there are texts among them.
 
-    A category that was never seen, and a cell without a value, is NaN.
+    A category that was never seen, and a cell without a value, is NaN. New rows are read by the
+    features of a model: numbers in another unit than its own are refused, and numbers far outside
+    its range are warned of.
     """
     columns = [_values(table, feature) for feature in features]
     if any(feature.kind == "text" for feature in features):
-        out = np.empty((len(table), len(columns)), dtype=object)
+        X = np.empty((len(table), len(columns)), dtype=object)
         for k, column in enumerate(columns):
-            out[:, k] = column
-        return out
-    return np.column_stack(columns)
+            X[:, k] = column
+    else:
+        X = np.column_stack(columns)
+    warn_if_far(X, features)
+    return X
 
 
 def _values(table: Table, feature: Feature) -> AnyArray:
@@ -41,6 +46,8 @@ def _values(table: Table, feature: Feature) -> AnyArray:
     from pyarrow import compute, types
 
     column = table.column(feature.name)
+    if feature.kind == "number" and feature.unit:
+        _check_units(table, feature, column)
     try:
         if feature.kind == "text":
             return _texts(table, feature)
@@ -76,15 +83,9 @@ def _other_kind(table: Table, feature: Feature, what: str) -> TableError:
     )
 
 
-def check_units(table: Table, features: Sequence[Feature]) -> None:
-    """Refuse numbers in another unit than the model has learned from."""
-    for feature in features:
-        if feature.kind == "number" and feature.unit:
-            _check_unit(table, feature)
-
-
-def _check_unit(table: Table, feature: Feature) -> None:
-    for unit, cells in units_of(table.column(feature.name)).items():
+def _check_units(table: Table, feature: Feature, column: Any) -> None:
+    """Refuse numbers in another unit than the model has learned from; truth values are 0 and 1."""
+    for unit, cells in units_of(column).items():
         if agree(unit, feature.unit):
             continue
         if (unit, feature.unit) == (TRUTH, NUMBER):
