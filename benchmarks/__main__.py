@@ -19,6 +19,7 @@ NAMES = (
     "budget",
     "class_prior",
     "command_line",
+    "width",
 )
 README = Path(__file__).with_name("README.md")
 EVERYTHING = Path(__file__).with_name("speed.md")

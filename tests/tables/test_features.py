@@ -6,8 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from decoupling.tables.features import Feature, LeftOut, feature_array, find_features, warn_of_leaks
+from decoupling.tables.doubts import warn_of_leaks
+from decoupling.tables.features import Feature, LeftOut, find_features
 from decoupling.tables.reading import Table, TableError
+from decoupling.tables.values import feature_array
 
 N = 40
 RNG = np.random.default_rng(0)
@@ -115,7 +117,8 @@ def test_what_is_said_of_a_column_holds():
         ),
         "table.csv",
     )
-    features, left_out = find_features(table, categorical=["zip"], numeric=["price", "id"])
+    with pytest.warns(UserWarning, match="'price' has cells in several units, '12%' and '\\$1,234"):
+        features, left_out = find_features(table, categorical=["zip"], numeric=["price", "id"])
     assert [feature.kind for feature in features] == ["category", "number", "number"]
     assert features[0].categories == ("10115", "20095")
     assert left_out == ()

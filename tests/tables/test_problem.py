@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from decoupling.tables.problem import pose
+from decoupling.tables.problem import Roles, pose
 from decoupling.tables.reading import Table, TableError
 
 
@@ -28,7 +28,9 @@ def test_all_is_found():
 
 def test_all_is_given():
     table = table_of(x=X, z=X, who=[7, 8, 9, 10], label=X, given=["a", "b", "?", "a"])
-    problem = pose(table, label="given", id_column="who", exclude=["label", "z"], unlabelled="?")
+    problem = pose(
+        table, Roles(label="given", id_column="who", exclude=["label", "z"], unlabelled="?")
+    )
     assert problem.labels.tolist() == ["a", "b", None, "a"]
     assert problem.row_names == ["7", "8", "9", "10"]
     assert [feature.name for feature in problem.features] == ["x"]
@@ -37,7 +39,7 @@ def test_all_is_given():
 
 @pytest.mark.parametrize("typed", ["-1", "-1.0"])
 def test_numbers_that_mean_unlabelled(typed):
-    problem = pose(table_of(x=X, label=[-1, 1, 2, -1]), unlabelled=typed)
+    problem = pose(table_of(x=X, label=[-1, 1, 2, -1]), Roles(unlabelled=typed))
     assert problem.labels.tolist() == [None, 1, 2, None]
 
 
@@ -51,21 +53,21 @@ def test_labels_of_any_type_of_parquet():
         "1970-01-02", "1970-01-03", "1970-01-02", None,
     ]  # fmt: skip
     assert pose(table_of(x=X, label=[1.0, 2.0, np.nan, 1.0])).labels.tolist() == [1, 2, None, 1]
-    assert pose(table_of(x=X, label=[1.5, 2.0, 1.5, 2.0])).labels.tolist() == ["1.5", 2, "1.5", 2]
+    assert pose(table_of(x=X, label=[1.5, 2.0, 1.5, 2.0])).labels.tolist() == ["1.5", "2.0"] * 2
     assert pose(table_of(x=X, label=[True, False, None, True])).labels.tolist()[:2] == [True, False]
 
 
 def test_images_are_no_features(tmp_path):
     (tmp_path / "p").write_bytes(b"")
     table = table_of(x=X, path=["p", "q", "p", "q"], label=["a", "b"] * 2)
-    problem = pose(table, image="path", folder=tmp_path)
+    problem = pose(table, Roles(image="path", folder=tmp_path))
     assert [feature.name for feature in problem.features] == ["x"]
     assert len(problem.images) == 4
 
 
 def test_the_guess_leaves_other_columns_alone():
     columns = {"x": X, "kind": ["a", "b"] * 2, "label": ["u", "v"] * 2, "who": ["p", "q", "r", "s"]}
-    assert pose(table_of(**columns), id_column="who", exclude=["label"]).label == "kind"
+    assert pose(table_of(**columns), Roles(id_column="who", exclude=["label"])).label == "kind"
 
 
 @pytest.mark.parametrize(
@@ -101,7 +103,7 @@ def test_the_guess_leaves_other_columns_alone():
 )  # fmt: skip
 def test_what_is_missing(columns, options, message):
     with pytest.raises(ValueError, match=message):
-        pose(table_of(**columns), **options)
+        pose(table_of(**columns), Roles(**options))
 
 
 def test_a_label_that_cannot_be_guessed():
@@ -111,7 +113,7 @@ def test_a_label_that_cannot_be_guessed():
 
 def test_probabilities_of_labels():
     columns = {"p_2": [0.1, 0.2, 0], "p_": [0.5, 0.4, 0.6], "p_1": [0.4, 0.4, 0.4]}
-    problem = pose(table_of(**columns, label=[1, None, 2]), label_proba="p_")
+    problem = pose(table_of(**columns, label=[1, None, 2]), Roles(label_proba="p_"))
     assert problem.label_names == (None, 2, 1)
     np.testing.assert_array_equal(problem.X[:2], [[0.5, 0.1, 0.4], [0.4, 0.2, 0.4]])
     assert problem.features == ()

@@ -1,6 +1,8 @@
 """Files of every kind: read as they are meant, or refused with what and where."""
 
+import bz2
 import gzip
+import warnings
 from datetime import datetime
 
 import pyarrow as pa
@@ -198,13 +200,13 @@ def test_parquet_with_two_columns_of_one_name(tmp_path):
         (b"# made by hand\n#\nx,y\n1\n", "line 4 has 1"),
         (b"x,y\n1,2\n3,\x004\n", "line 3 has a NUL character"),
         (b'x,y\n"1,2\n3,4\n', "line 2 has 1"),
-        (b"x,y\n1," + b"a" * 200_000 + b"\n1\n", "the first has 1"),
+        (b"x,y\n1," + b"a" * 200_000 + b"\n1\n", "line 3 has 1"),
         (b'x,y\n1,2\n3,"4\n5,6\n7,8\n', "line 3: a quote is opened and never closed"),
         (gzip.compress(b"x,y\n1,2\n" * 1000, mtime=0)[:-20], "its end is missing or damaged"),
         (b"\x1f\x8bnonsense", "missing or damaged"),
         (b"PK\x03\x04nonsense", "an Excel workbook or a zip file. Save its sheet"),
-        (b"BZh91AY", "compressed with bzip2"),
-        (b"PAR1nonsense", "begins like a Parquet file but is none"),
+        (bz2.compress(b"x,y\n1,2\n"), "compressed with bzip2"),
+        (b"PAR1\x15\x00nonsense", "begins like a Parquet file, and is none"),
         (b"x,y\n1,\x81\x8d\n", "is not cp1252"),
     ],
     ids=lambda value: repr(value)[:30],
@@ -215,8 +217,10 @@ def test_what_cannot_be_read(tmp_path, content, message):
 
 
 def test_a_line_without_end(tmp_path):
-    with pytest.raises(TableError, match="a line of more than 16 MB, or a quote"):
+    with pytest.raises(TableError, match=r"table.csv, line 2 has more than 16 MB"):
         read(tmp_path, b"x,y\n" + b"1" * (40 << 20))
+    with pytest.raises(TableError, match="a row of more than 16 MB, or a quote that is never"):
+        read(tmp_path, b'x,y\n"' + b"1\n" * (20 << 20))
 
 
 def test_encoding_that_does_not_fit(tmp_path):
@@ -248,7 +252,9 @@ def test_any_bytes_are_a_table_or_refused(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("any") / "table.csv"
     path.write_bytes(data)
     try:
-        table = read_table(path)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".* its letters look like UTF-8")
+            table = read_table(path)
     except TableError:
         return
     assert len(table) > 0

@@ -21,8 +21,8 @@ _PLURAL: Final = {"number": "numbers", "category": "categories", "text": "texts"
 
 @with_settings(
     "label", "task", "estimator", "id", "exclude", "categorical", "numeric", "unlabelled",
-    "negative", "noise", "labelled", "label_proba", "image", "decisions", "folds", "rounds",
-    "seed", "delimiter", "encoding", "decimal",
+    "negative", "noise", "labelled", "label_proba", "image", "images_anywhere", "decisions",
+    "folds", "rounds", "seed", "delimiter", "encoding", "decimal",
 )  # fmt: skip
 def check(file: File, *, settings: Settings, as_json: Json = False) -> None:
     """Say what is in a file and what would be made of it; change nothing.

@@ -25,8 +25,8 @@ Force = Annotated[bool, typer.Option("--force", help="Replace files that are the
 _ORDER: Final = (
     "ctx", "model", "file", "label", "task", "out", "trust", "estimator", "id", "exclude",
     "categorical", "numeric", "unlabelled", "negative", "noise", "labelled", "label_proba", "image",
-    "decisions", "folds", "rounds", "seed", "delimiter", "encoding", "decimal", "config", "format",
-    "raw_csv", "resume", "force", "strict", "as_json",
+    "images_anywhere", "decisions", "folds", "rounds", "seed", "delimiter", "encoding", "decimal",
+    "config", "format", "raw_csv", "resume", "force", "strict", "as_json",
 )  # fmt: skip
 _TYPES: Final = get_type_hints(Settings)
 

@@ -74,7 +74,7 @@ def report_of(
     from decoupling.report.document import Report
 
     given = {name: value for name, value in vars(settings).items() if value not in (None, ())}
-    return Report(
+    report = Report(
         report_content(
             solved.clf, row_names=solved.problem.row_names, title=title, settings=given,
             data_hash=digest, warnings=solved.warnings, commands=[command],
@@ -82,6 +82,9 @@ def report_of(
             **({"thumbnails": solved.problem.images} | more),
         )
     )  # fmt: skip
+    if solved.problem.images is not None:
+        solved.problem.images.warn_if_failed()
+    return report
 
 
 def write_files(

@@ -11,11 +11,31 @@ import numpy as np
 from decoupling._text import UNLABELLED
 from decoupling._typing import AnyArray, BoolArray
 from decoupling.report.text import plain
-from decoupling.tables.problem import Problem, as_label
+from decoupling.tables.label_column import as_label
+from decoupling.tables.problem import Problem
 from decoupling.tables.reading import TableError, read_table
 from decoupling.tables.writing import as_written
 
 _DECISIONS: Final = ("accept", "reject", "change")
+_COLUMNS: Final = ("row", "given", "decision", "class")
+
+
+def _cells(path: Path, problem: Problem) -> dict[str, list[str | None]]:
+    """Columns of a file of decisions, with blanks that belong to names.
+
+    A text file has one sign for an empty name and for none: where a label is empty, it means that.
+    """
+    table = read_table(path, trimmed=False)
+    columns = {name: table.as_written(name).to_pylist() for name in _COLUMNS}
+    if "" not in problem.labels.tolist():
+        return columns
+    names = problem.row_names or map(str, range(len(problem.labels)))
+    empty = {plain(name) for name, label in zip(names, problem.labels, strict=True) if label == ""}
+    for k, (row, given, decision, name) in enumerate(zip(*columns.values(), strict=True)):
+        columns["given"][k] = "" if given is None and as_written(row) in empty else given
+        if name is None:
+            columns["class"][k] = columns["given"][k] if decision == "reject" else ""
+    return columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +70,7 @@ def read_decisions(path: Path, problem: Problem) -> Decisions:
     Names of rows, labels and classes may be whole, or cut as they are in the report. A row may be
     decided on twice if that is the same decision.
     """
-    table = read_table(path)
-    columns = {
-        name: table.as_written(name).to_pylist() for name in ("row", "given", "decision", "class")
-    }
+    columns = _cells(path, problem)
     names = problem.row_names or [str(row) for row in range(len(problem.labels))]
     place = {text: k for k, name in enumerate(names) for text in (plain(name), name)}
     known = {value for value in problem.labels.tolist() if value is not None}

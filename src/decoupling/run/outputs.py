@@ -15,9 +15,10 @@ from decoupling._validation import check_label_proba
 from decoupling.classifier.estimator import DecouplingClassifier
 from decoupling.run.about import About
 from decoupling.run.solving import Solved
-from decoupling.tables.features import Feature, feature_array
-from decoupling.tables.problem import proba_array
+from decoupling.tables.features import Feature
+from decoupling.tables.probabilities import proba_array
 from decoupling.tables.reading import Table, TableError
+from decoupling.tables.values import feature_array
 from decoupling.tables.writing import write_csv, write_parquet
 from decoupling.transitions.choice import label_codes
 
@@ -121,7 +122,7 @@ def _rows_by_name(table: Table, clf: DecouplingClassifier) -> Any:
 
 
 def _need(table: Table, names: Sequence[str]) -> None:
-    missing = [name for name in names if name not in table.columns]
+    missing = [name for name in names if name not in table]
     if len(missing) > 1:
         raise TableError(
             f"{table.name} lacks {len(missing)} of the {len(names)} columns of the model: "
@@ -139,7 +140,7 @@ def class_columns(
         raise
     except Exception as error:  # a classifier of somebody else, in a file that may be altered
         raise ValueError(f"The model cannot predict these rows: {error!r}.") from error
-    named = id_column is not None and id_column in table.columns
+    named = id_column is not None and id_column in table
     return {
         "row": np.arange(len(table)),
         **({"id": table.as_written(id_column).to_pylist()} if named and id_column else {}),

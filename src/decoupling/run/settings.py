@@ -58,9 +58,9 @@ def _setting(default: Any, text: str, **more: Any) -> Any:
 class Settings:
     """Settings of a run, besides its file: the options of ``decoupling run``.
 
-    Attributes are in the order of run.toml. Those from ``label`` to ``image`` are arguments of
-    `pose`, from ``task`` to ``seed`` of `DecouplingClassifier`, from ``delimiter`` to ``decimal``
-    of `read_table`, and ``decisions`` is a file for `read_decisions`.
+    Attributes are in the order of run.toml. Those from ``label`` to ``images_anywhere`` are
+    fields of `Roles`. Those from ``task`` to ``seed`` are arguments of `DecouplingClassifier`, from
+    ``delimiter`` to ``decimal`` of `read_table`, and ``decisions`` is a file for `read_decisions`.
     """
 
     label: str | None = _setting(None, "Column of the labels; guessed if left out.")
@@ -84,6 +84,9 @@ class Settings:
         None,
         "Column of images or of their paths, shown in the report.",
         arguments=("thumbnails",),
+    )
+    images_anywhere: bool = _setting(
+        False, "Show images that lie outside the folder of the table, too."
     )
     task: str = _setting(
         "auto",

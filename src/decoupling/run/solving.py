@@ -19,7 +19,8 @@ from decoupling.fits.plan import FitPlan
 from decoupling.run.decisions import Decisions, read_decisions
 from decoupling.run.settings import OPTIONS, Settings
 from decoupling.tables.estimators import make_estimator
-from decoupling.tables.problem import Problem, as_label, pose
+from decoupling.tables.label_column import as_label
+from decoupling.tables.problem import Problem, Roles, pose
 from decoupling.tables.reading import Table, read_table
 from decoupling.transitions.tasks import Task
 
@@ -40,8 +41,7 @@ def read_problem(
         encoding=settings.encoding,
         decimal=settings.decimal,
     )
-    problem = pose(
-        table,
+    roles = Roles(
         label=settings.label,
         id_column=settings.id,
         exclude=settings.exclude,
@@ -51,7 +51,9 @@ def read_problem(
         label_proba=settings.label_proba,
         image=settings.image,
         folder=folder,
+        images_anywhere=settings.images_anywhere,
     )
+    problem = pose(table, roles)
     decisions = settings.decisions
     return table, problem, None if decisions is None else read_decisions(Path(decisions), problem)
 

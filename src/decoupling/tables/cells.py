@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any, Final
 
 # What stands for a missing number, besides an empty cell.
@@ -82,11 +83,18 @@ def _typed(column: Any, decimal: str) -> Any:
 
 
 def _without_gaps(column: Any) -> Any:
-    import pyarrow as pa
     from pyarrow import compute
 
-    gaps = compute.is_in(column, pa.array(_GAPS))
-    return compute.if_else(gaps, pa.scalar(None, pa.string()), column)
+    words, nothing = _gaps()
+    return compute.if_else(compute.is_in(column, words), nothing, column)
+
+
+@cache
+def _gaps() -> tuple[Any, Any]:
+    """Words that stand for a missing number, and what they become."""
+    import pyarrow as pa
+
+    return pa.array(_GAPS), pa.scalar(None, pa.string())
 
 
 def numbers_in(column: Any, decimal: str) -> tuple[list[float | None], list[str]]:
@@ -111,7 +119,8 @@ def numbers_in(column: Any, decimal: str) -> tuple[list[float | None], list[str]
 
 
 def _number(cell: str, decimal: str) -> float | None:
-    if not re.match(NUMBER_LIKE, cell):
+    # Without its points, 17.04.2020 would be a number where the decimal sign is a comma.
+    if not re.match(NUMBER_LIKE, cell) or re.match(DATE_LIKE, cell):
         return None
     plain = _NO_DIGITS.sub("", cell)
     plain = plain.replace("." if decimal == "," else ",", "").replace(",", ".")

@@ -1,7 +1,7 @@
 """Columns of a table as features: numbers, categories or texts.
 
-A table becomes one array, in which categories are numbers, so that nothing but numbers and texts
-goes into a model, and new rows are read in the same way.
+What a column means is found out once, from the rows to learn from, and kept with the model. New
+rows are read in the same way.
 """
 
 from __future__ import annotations
@@ -11,26 +11,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import numpy as np
-
 from decoupling._text import Message
-from decoupling._typing import AnyArray, FloatArray
 from decoupling._validation import warn_user
-from decoupling.tables.cells import DATE_LIKE, NUMBER_LIKE, numbers_in
+from decoupling.tables.cells import DATE_LIKE, NUMBER_LIKE
 from decoupling.tables.reading import Table, TableError
+from decoupling.tables.units import first_of, units_of
 
-# Distinct values that a column of categories has at most.
+# Distinct values that a column of categories has at most. Each becomes a column of the classifier,
+# or a branch of a tree; with more of them hardly any has the rows to learn from.
 _MOST_CATEGORIES: Final = 1000
-# More of them are doubtful where they look like numbers.
+# Above so many distinct values, categories that look like numbers or dates are warned of. Fewer are
+# usual for codes; months or scores of a survey would be warned of with half as many.
 _MANY_CATEGORIES: Final = 50
-# A column of texts has so many words in a cell, in the mean.
+# Words in a cell, in the mean, from which on a column is one of texts. Names of people and places
+# have two; with twice as many short comments would be categories.
 _WORDS: Final = 3.0
-# What a column that names rows is often called.
+# Endings of the name of a column that names rows.
 _ID: Final = re.compile(r"(^|[ _.-])(id|ids|idx|index|key|uuid|row)$", re.IGNORECASE)
-# Rows that decide what a column is.
+# Rows from the beginning whose words are counted. Twice as many take twice as long and say the
+# same.
 _LOOKED_AT: Final = 10_000
-# Trees compare features in single precision, and others square them.
-_SINGLE: Final = np.finfo(np.float32)
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,23 @@ class Feature:
     name : str
         Name of the column.
     kind : {"number", "category", "text"}
-        What its cells are; times are numbers, in days.
+        What its cells are for the classifier; times are numbers, in days.
     categories : tuple of str
         Of a category: its values, which are numbered in this order.
+    unit : str
+        Of a number: what one of it is, see `units_of`. Empty where that is not known, as in models
+        of earlier versions.
+    low, high : float or None
+        Of a number: the least and the largest of the rows that were learned from; None where there
+        was none, or where that is not known.
     """
 
     name: str
     kind: str
     categories: tuple[str, ...] = ()
+    unit: str = ""
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -80,15 +89,17 @@ def find_features(
     Columns that are said to be ``categorical`` or ``numeric`` are so, whatever their cells look
     like.
     """
+    # Sets: a wide table may have as many columns in each of these.
+    excluded, categories, numbers = set(exclude), set(categorical), set(numeric)
     features: list[Feature] = []
     left_out: list[LeftOut] = []
     for name in table.columns:
-        if name in exclude:
+        if name in excluded:
             continue
-        if name in categorical:
+        if name in categories:
             found: Feature | LeftOut = _categories(name, category_cells(table, name))
-        elif name in numeric:
-            found = Feature(name, "number")
+        elif name in numbers:
+            found = _number(name, table.column(name))
         else:
             found = _feature(name, table.column(name))
         if isinstance(found, Feature):
@@ -99,6 +110,7 @@ def find_features(
 
 
 def _feature(name: str, column: Any) -> Feature | LeftOut:
+    """What the cells of a column make of it."""
     import pyarrow as pa
     from pyarrow import compute, types
 
@@ -114,7 +126,7 @@ def _feature(name: str, column: Any) -> Feature | LeftOut:
     if types.is_integer(kind) and _numbers_rows(name, column, n_distinct):
         return LeftOut(name, "it numbers the rows")
     if numeric or timed:
-        return Feature(name, "number")
+        return _number(name, column)
     if types.is_boolean(kind):
         return Feature(name, "category", ("false", "true"))
     column = column.cast(pa.string())
@@ -128,6 +140,19 @@ def _feature(name: str, column: Any) -> Feature | LeftOut:
         text = "Column {name!r} is taken as {n} categories. {odd}."
         warn_user(Message("many-categories", text, name=name, n=n_distinct, odd=odd))
     return _categories(name, column)
+
+
+def _number(name: str, column: Any) -> Feature:
+    """A feature of numbers; a warning if its cells are in several units."""
+    units = units_of(column)
+    if len(units) > 1:
+        examples = " and ".join(repr(first_of(cells)) for cells in units.values())
+        text = (
+            "Column {name!r} has cells in several units, {examples}: they are taken for one unit."
+        )
+        warn_user(Message("mixed-units", text, name=name, examples=examples))
+        return Feature(name, "number")
+    return Feature(name, "number", unit="".join(units))
 
 
 def _categories(name: str, column: Any) -> Feature:
@@ -160,7 +185,7 @@ def _words_or_numbers(column: Any, n_distinct: int) -> str:
 
 
 def _odd_numbers(column: Any) -> str | None:
-    """What is to be said of texts most of which look like numbers, or like dates."""
+    """Say of texts that most of them look like numbers, or like dates; None if they do not."""
     from pyarrow import compute
 
     for pattern, what, advice in (
@@ -188,166 +213,3 @@ def _numbers_rows(name: str, column: Any, n_distinct: int) -> bool:
         return False
     steps = compute.pairwise_diff(column.combine_chunks(), 1)
     return bool(compute.all(compute.equal(steps, 1)).as_py()) or bool(_ID.search(name))
-
-
-def feature_array(table: Table, features: Sequence[Feature]) -> AnyArray:
-    """Cells as numbers, (N, D); an array of objects if there are texts among them.
-
-    A category that was never seen, and a cell without a value, is NaN.
-    """
-    columns = [_values(table, feature) for feature in features]
-    if any(feature.kind == "text" for feature in features):
-        out = np.empty((len(table), len(columns)), dtype=object)
-        for k, column in enumerate(columns):
-            out[:, k] = column
-        return out
-    return np.column_stack(columns)
-
-
-def _values(table: Table, feature: Feature) -> AnyArray:
-    import pyarrow as pa
-    from pyarrow import compute, types
-
-    column = table.column(feature.name)
-    try:
-        if feature.kind == "text":
-            return np.asarray(compute.fill_null(column.cast(pa.string()), "").to_numpy(), object)
-        if feature.kind == "category":
-            return _codes(category_cells(table, feature.name), feature)
-        if types.is_string(column.type) or types.is_large_string(column.type):
-            column = _read_numbers(column.cast(pa.string()), feature.name, table.decimal)
-        if types.is_temporal(column.type):
-            micro = column.cast(pa.timestamp("us")).cast(pa.int64()).cast(pa.float64())
-            return np.asarray(compute.divide(micro, 86_400e6).to_numpy())
-        values = np.array(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
-    except pa.ArrowException as error:
-        raise TableError(
-            f"{table.name}: column {feature.name!r} should be one of the kind {feature.kind!r}, "
-            f"and has other cells: {error}"
-        ) from error
-    infinite = np.isinf(values)
-    if infinite.any():
-        warn_user(
-            Message(
-                "infinite-cells",
-                "Column {name!r} has {n} infinite cells, which are taken as missing.",
-                name=feature.name,
-                n=int(infinite.sum()),
-            )
-        )
-        values[infinite] = np.nan
-    _refuse_huge(table, feature, values)
-    return values
-
-
-def _refuse_huge(table: Table, feature: Feature, values: FloatArray) -> None:
-    huge = np.flatnonzero(np.abs(values) > _SINGLE.max)
-    if len(huge):
-        raise TableError(
-            f"{table.name}: column {feature.name!r} has {values[huge[0]]:.6g} in row {huge[0]}, "
-            f"beyond the {_SINGLE.max:.2g} that classifiers can work with ({len(huge)} such cells "
-            "in all). Correct them, write the column in another unit, or leave it out with "
-            "--exclude."
-        )
-
-
-def refuse_tiny(table: Table, X: AnyArray, features: Sequence[Feature]) -> None:
-    """Refuse a feature of which classifiers would not see that it is not 0 in every row.
-
-    That is for the rows to learn from: among new ones such a number may well be one of many sizes.
-    """
-    for k, feature in enumerate(features):
-        if feature.kind != "number":
-            continue
-        size = np.abs(np.asarray(X[:, k], dtype=np.float64))
-        there = np.flatnonzero(size > 0)  # neither 0 nor missing
-        if len(there) and size[there].max() < _SINGLE.tiny:
-            raise TableError(
-                f"{table.name}: column {feature.name!r} has {X[there[0], k]:.6g} in row "
-                f"{there[0]}, and none of its {len(there)} cells that are not 0 is larger than "
-                f"{size[there].max():.2g}: for classifiers all of them are 0. Write the column in "
-                "another unit, or leave it out with --exclude."
-            )
-
-
-def _read_numbers(column: Any, name: str, decimal: str) -> Any:
-    """Numbers out of texts; those that are none are missing, and told of."""
-    import pyarrow as pa
-
-    numbers, odd = numbers_in(column, decimal)
-    if odd and len(odd) == len(column) - column.null_count:
-        raise pa.ArrowInvalid(f"none is a number, the first is {odd[0]!r}")
-    if odd:
-        warn_user(
-            Message(
-                "cells-no-numbers",
-                "Column {name!r} has {n} cells that are no numbers, the first {first!r}. They are "
-                "taken as missing.",
-                name=name,
-                n=len(odd),
-                first=odd[0],
-            )
-        )
-    return pa.chunked_array([pa.array(numbers, pa.float64())])
-
-
-def _codes(texts: Any, feature: Feature) -> FloatArray:
-    """Numbers of categories; those that were never seen are missing, and told of."""
-    import pyarrow as pa
-    from pyarrow import compute
-
-    codes = compute.index_in(texts, pa.array(feature.categories, pa.string()))
-    new = compute.filter(texts, compute.and_(compute.is_null(codes), compute.is_valid(texts)))
-    if len(new):
-        warn_user(
-            Message(
-                "new-categories",
-                "Column {name!r} has {n} cells of categories that were never seen, the first "
-                "{first!r}. They are taken as missing.",
-                name=feature.name,
-                n=len(new),
-                first=new[0].as_py(),
-            )
-        )
-    return np.asarray(codes.cast(pa.float64()).to_numpy(), dtype=np.float64)
-
-
-def warn_of_leaks(
-    X: AnyArray, features: Sequence[Feature], labels: Sequence[object], allowed: float = 0.999
-) -> None:
-    """Warn of a feature that tells the label of nearly every labelled row by itself."""
-    given = np.array([label is not None for label in labels])
-    if given.sum() < 20:
-        return
-    _, codes = np.unique(
-        np.array([str(label) for label, has in zip(labels, given, strict=True) if has]),
-        return_inverse=True,
-    )
-    if codes.max() == 0:
-        return
-    for k, feature in enumerate(features):
-        if feature.kind == "text":
-            continue
-        values = np.asarray(X[given, k], dtype=np.float64)
-        _, places = np.unique(values, return_inverse=True)
-        if places.max() + 1 > len(values) // 5:
-            continue  # nearly every row has its own value
-        told = _majority(places, codes).sum() / len(codes)
-        if told >= allowed:
-            warn_user(
-                Message(
-                    "leak",
-                    "Column {name!r} alone tells the label of {share:.1%} of the labelled rows. If "
-                    "it is made from the label, leave it out with --exclude.",
-                    name=feature.name,
-                    share=told,
-                )
-            )
-
-
-def _majority(places: AnyArray, codes: AnyArray) -> FloatArray:
-    """Rows of the most frequent code at each place."""
-    from scipy import sparse
-
-    counts = sparse.coo_array((np.ones(len(codes)), (places, codes))).tocsr()
-    return np.asarray(counts.max(axis=1).todense()).ravel()

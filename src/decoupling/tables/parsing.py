@@ -16,11 +16,21 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
+from decoupling._text import Message
 from decoupling.tables.decoding import LONGEST, TableError, utf8_stream
 
+# Delimiters that are tried, from the most usual to the rarest; of two that fit equally the first.
 _DELIMITERS: Final = (",", ";", "\t", "|")
+# Signs that mean something else in every text file.
+_NEVER_DELIMITERS: Final = ('"', "\n", "\r")
+# The first line in which Excel says the delimiter.
 _SAYS_DELIMITER: Final = re.compile(r'"?sep=(.)"?\s*\Z', re.IGNORECASE)
-# Bad rows that an error shows.
+# Below so many rows, the pieces that a file is read in are joined. A wide table has many pieces of
+# a few rows, and every step would take as many times as long. Joining long ones takes memory.
+_FEW_ROWS: Final = 10_000
+# Bad rows that an error shows; enough to see what is wrong with them.
 _SHOWN: Final = 3
 
 
@@ -55,6 +65,12 @@ def find_layout(file: str, sample: str, delimiter: str | None) -> Layout:
     if not rest.strip():  # nothing but comments: one of them may be the header
         rest, ended = "\n".join(lines[begun:]), begun
     delimiter = delimiter or (said[1] if said else _guess_delimiter(rest))
+    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in _NEVER_DELIMITERS:
+        text = (
+            "{@delimiter} must be one ASCII character, and neither a quote nor a line break; got "
+            "{delimiter!r}."
+        )
+        raise TableError(Message("delimiter", text, delimiter=delimiter))
     records = _records(rest, delimiter)
     if ended > begun and re.match(r"#\S", lines[ended - 1]):
         # A header may begin with the sign of a comment, and is then as long as what follows.
@@ -71,9 +87,12 @@ def _records(sample: str, delimiter: str) -> list[list[str]]:
         for record in csv.reader(io.StringIO(sample, newline=None), delimiter=delimiter):
             if record:
                 records.append(record)
-    except (csv.Error, TypeError) as error:
+    except csv.Error as error:
         if not records:
-            raise TableError(f"The text cannot be cut at {delimiter!r}: {error}.") from error
+            raise TableError(
+                f"A cell of the header has more than {csv.field_size_limit():,} characters. Is it "
+                "a table, with names of columns in its first line?"
+            ) from error
     return records
 
 
@@ -94,11 +113,11 @@ def _guess_delimiter(sample: str) -> str:
 def _names(file: str, header: Iterable[str]) -> list[str]:
     """Names of the columns; those without one are called by their number."""
     names = [name.strip() or f"column {k}" for k, name in enumerate(header, start=1)]
-    check_names(file, names)
+    refuse_equal_names(file, names)
     return names
 
 
-def check_names(file: str, names: list[str]) -> None:
+def refuse_equal_names(file: str, names: list[str]) -> None:
     """Refuse two columns of one name."""
     twice = [name for name, number in Counter(names).items() if number > 1]
     if twice:
@@ -108,8 +127,11 @@ def check_names(file: str, names: list[str]) -> None:
         )
 
 
-def parse(path: Path, encoding: str, layout: Layout) -> Any:
-    """All cells as texts, (pyarrow.Table); rows of unequal length are an error."""
+def parse(path: Path, encoding: str, layout: Layout, *, trimmed: bool = True) -> Any:
+    """All cells as texts, (pyarrow.Table); rows of unequal length are an error.
+
+    Blanks around cells are cut off if ``trimmed``.
+    """
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
@@ -138,20 +160,41 @@ def parse(path: Path, encoding: str, layout: Layout) -> Any:
         )
     except pa.ArrowInvalid as error:
         if "straddling" in str(error):
-            raise TableError(
-                f"{path.name} has a line of more than {LONGEST >> 20} MB, or a quote that is "
-                "never closed."
-            ) from error
-        raise TableError(f"{path.name} cannot be read as a table: {error}") from error
+            raise _too_long(path) from error
+        raise TableError(
+            f"{path.name} cannot be read as a table. Is the delimiter {layout.delimiter!r}, and "
+            "are quotes within cells doubled?"
+        ) from error
     if bad:
         _refuse_ragged(path, encoding, layout, [row.actual_columns for row in bad], cells.num_rows)
+    # Of rows with line breaks in them, those of up to two blocks have come through.
+    if cells.nbytes > LONGEST and _longest_row(cells) > LONGEST:
+        raise _too_long(path)
     cells = cells.slice(1)  # the header
+    if cells.num_rows < _FEW_ROWS:
+        cells = cells.combine_chunks()
     if cells.num_rows == 0:
         raise TableError(f"{path.name} has a header and no rows.")
     last = [column[-1].as_py() for column in cells.columns]
     if any("\n" in (cell or "") for cell in last):
         _refuse_open_quote(path, encoding, layout)
-    return pa.table({name: _trimmed(cells.column(name)) for name in names})
+    return pa.table({name: _trimmed(cells.column(name)) for name in names}) if trimmed else cells
+
+
+def _too_long(path: Path) -> TableError:
+    return TableError(
+        f"{path.name} has a row of more than {LONGEST >> 20} MB, or a quote that is never closed."
+    )
+
+
+def _longest_row(cells: Any) -> int:
+    """Bytes of the longest row, without delimiters and quotes."""
+    from pyarrow import compute
+
+    sizes = np.zeros(cells.num_rows, dtype=np.int64)
+    for column in cells.columns:
+        sizes += compute.fill_null(compute.binary_length(column), 0).to_numpy()
+    return int(sizes.max(initial=0))
 
 
 def _from_header(path: Path, encoding: str, layout: Layout) -> io.BufferedReader:
@@ -169,14 +212,19 @@ def _numbered(
     stream = _from_header(path, encoding, layout)
     lines = io.TextIOWrapper(stream, encoding="utf-8", newline="")
     reader, line = csv.reader(lines, delimiter=layout.delimiter, strict=strict), layout.skipped + 1
+    limit = csv.field_size_limit(LONGEST)
     try:
         for record in reader:
             yield line, record
             line = layout.skipped + reader.line_num + 1
     except csv.Error as error:
-        raise TableError(
-            f"{path.name}, line {line}: a quote is opened and never closed ({error})."
-        ) from error
+        if "end of data" in str(error):
+            raise TableError(
+                f"{path.name}, line {line}: a quote is opened and never closed."
+            ) from error
+        # Other quotes that are not as they should be do no harm: the table has been read.
+    finally:
+        csv.field_size_limit(limit)
 
 
 def _refuse_ragged(
@@ -185,11 +233,9 @@ def _refuse_ragged(
     """An error that says in which lines of the file rows have another length than the header."""
     wanted = len(layout.names)
     records = _numbered(path, encoding, layout, strict=False)
-    try:
-        odd = ((line, len(record)) for line, record in records if len(record) not in (0, wanted))
-        shown = "; ".join(f"line {line} has {width}" for line, width in islice(odd, _SHOWN))
-    except TableError:  # a cell longer than the slow way takes
-        shown = f"the first has {widths[0]}"
+    odd = ((line, len(record)) for line, record in records if len(record) not in (0, wanted))
+    shown = "; ".join(f"line {line} has {width}" for line, width in islice(odd, _SHOWN))
+    shown = shown or f"the first has {widths[0]}"
     header = f" Is line {layout.skipped + 1} the header?" if len(widths) > n_good else ""
     raise TableError(
         f"{path.name}: {len(widths)} of its rows have not as many cells as the header, which has "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,10 +16,11 @@ from decoupling._validation import needs_extra
 from decoupling.tables.cells import typed_columns
 from decoupling.tables.decoding import TableError as TableError
 from decoupling.tables.decoding import beginning_of, guess_encoding
-from decoupling.tables.parsing import check_names, find_layout, parse
+from decoupling.tables.parsing import find_layout, parse, refuse_equal_names
 
-# Names of columns that an error shows.
+# Names of columns that an error shows; more would not be read.
 _LISTED: Final = 20
+# What a Parquet file begins with.
 _PARQUET: Final = b"PAR1"
 # First bytes of files that are no tables yet; a workbook of today is a zip file.
 _FOREIGN: Final = {
@@ -28,6 +30,10 @@ _FOREIGN: Final = {
     b"\xfd7zX": "compressed with xz. Unpack it, or compress it with gzip",
     b"\x28\xb5\x2f\xfd": "compressed with zstd. Unpack it, or compress it with gzip",
 }
+# First bytes that are looked at. All of the files above have bytes among them that no text has.
+_LOOKED_AT: Final = 4096
+# Bytes of no text: control characters but tabulators and ends of lines. In UTF-16 zeros are usual.
+_CONTROL: Final = frozenset(range(32)) - frozenset(b"\t\n\v\f\r")
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,13 +60,21 @@ class Table:
     texts: Any = None
     decimal: str = "."
 
-    @property
+    @cached_property
     def columns(self) -> list[str]:
         """Names of the columns."""
         return list(self.data.column_names)
 
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Place of each column: a wide table is asked for it many times."""
+        return {name: place for place, name in enumerate(self.columns)}
+
     def __len__(self) -> int:
         return int(self.data.num_rows)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.places
 
     def listed_columns(self) -> str:
         """Names of the columns with commas between; of many the first."""
@@ -69,19 +83,19 @@ class Table:
 
     def column(self, name: str) -> Any:
         """One column, as a pyarrow ChunkedArray; the error for a missing one names the nearest."""
-        if name not in self.columns:
+        if name not in self:
             near = get_close_matches(name, self.columns, n=3, cutoff=0.5)
             like = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
             raise TableError(
                 f"{self.name} has no column {name!r}.{like} Its columns are: "
                 f"{self.listed_columns()}."
             )
-        return self.data.column(name)
+        return self.data.column(self.places[name])
 
     def as_written(self, name: str) -> Any:
         """One column as it is written: names and labels that look like numbers are none."""
         column = self.column(name)
-        return column if self.texts is None else self.texts.column(name)
+        return column if self.texts is None else self.texts.column(self.places[name])
 
 
 def read_table(
@@ -90,6 +104,7 @@ def read_table(
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
+    trimmed: bool = True,
 ) -> Table:
     """Read a file; what is not given is found out.
 
@@ -103,6 +118,8 @@ def read_table(
         Of a text file: by default by its first bytes, or UTF-8, or else Windows-1252.
     decimal : {".", ","}, optional
         Decimal point of a text file.
+    trimmed : bool
+        Whether blanks around the cells of a text file are cut off.
 
     Raises
     ------
@@ -119,15 +136,17 @@ def read_table(
     if path.is_dir():
         raise TableError(f"{path} is a folder; give a file.")
     with path.open("rb") as file:
-        first = file.read(4)
+        first = file.read(_LOOKED_AT)
     if not first:
         raise TableError(f"{path.name} is empty.")
-    for start, what in _FOREIGN.items():
-        if first.startswith(start):
-            raise TableError(f"{path.name} is no text but {what}.")
-    if first == _PARQUET:
-        return _from_parquet(path)
-    return _from_text(path, delimiter, encoding, decimal)
+    # A text may begin with the same letters: items of questionnaires are called PAR1 and BZh.
+    if not _CONTROL.isdisjoint(first):
+        for start, what in _FOREIGN.items():
+            if first.startswith(start):
+                raise TableError(f"{path.name} is no text but {what}.")
+        if first.startswith(_PARQUET):
+            return _from_parquet(path)
+    return _from_text(path, delimiter, encoding, decimal, trimmed=trimmed)
 
 
 def _from_parquet(path: Path) -> Table:
@@ -136,10 +155,12 @@ def _from_parquet(path: Path) -> Table:
 
     try:
         with parquet.ParquetFile(path) as file:
-            check_names(path.name, file.schema_arrow.names)
+            refuse_equal_names(path.name, file.schema_arrow.names)
             data = file.read()
     except (pa.ArrowException, OSError) as error:
-        raise TableError(f"{path.name} begins like a Parquet file but is none: {error}") from error
+        raise TableError(
+            f"{path.name} begins like a Parquet file, and is none, or damaged."
+        ) from error
     columns = {name: _decoded_column(data.column(name)) for name in data.column_names}
     return Table(pa.table(columns), path.name)
 
@@ -155,7 +176,7 @@ def _decoded_column(column: Any) -> Any:
 
 
 def _from_text(
-    path: Path, delimiter: str | None, encoding: str | None, decimal: str | None
+    path: Path, delimiter: str | None, encoding: str | None, decimal: str | None, *, trimmed: bool
 ) -> Table:
     guesses: dict[str, str] = {}
     if encoding is None:
@@ -170,7 +191,7 @@ def _from_text(
         guesses["delimiter"] = {"\t": "tab"}.get(layout.delimiter, layout.delimiter)
     if layout.skipped:
         guesses["header"] = f"line {layout.skipped + 1}"
-    cells = parse(path, encoding, layout)
+    cells = parse(path, encoding, layout, trimmed=trimmed)
     columns, sign = typed_columns(cells, decimal, layout.delimiter)
     if sign != (decimal or "."):
         guesses["decimal"] = sign
