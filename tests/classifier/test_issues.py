@@ -19,7 +19,7 @@ from decoupling.classifier.issues import (
     label_issues,
     rank_issues,
 )
-from decoupling.labels.frames import Library
+from decoupling.labels.libraries import Library
 from decoupling.transitions.tasks import noisy
 
 COLUMNS = ["row", "given", "suggested", "p_wrong", "margin", "rank"]

@@ -641,7 +641,7 @@ def test_a_run_that_fails_leaves_no_fits(tmp_path, monkeypatch):
     def fail(*arguments, **options):
         raise ValueError("It went wrong.")
 
-    monkeypatch.setattr("decoupling.classifier.steps.infer", fail)
+    monkeypatch.setattr("decoupling.classifier.fit_steps.infer", fail)
     write_table()
     output = call("run", "insects.csv", "--id", "who", *QUICK, "--out", "a/b", code=2)
     assert "It went wrong." in output

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from decoupling import DecouplingClassifier, LabelIssuesDisplay, label_issues
 from decoupling.classifier.issues import rank_issues
-from decoupling.labels.frames import Library
+from decoupling.labels.libraries import Library
 from decoupling.transitions import tasks
 
 NAMES = ["cat", "dog", "emu"]

@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from decoupling.fits.ensembles import Training, aligned_proba, out_of_fold
-from decoupling.fits.estimators import weight_parameter
 from decoupling.fits.folds import Fold
+from decoupling.fits.row_weights import weight_parameter
 
 BAYES = GaussianNB()  # it takes weights, and has a closed form
 LOGISTIC = LogisticRegression()

@@ -1,16 +1,12 @@
-"""Any classifier: rows and weights that it can be given, and what its fit calls them."""
+"""Any classifier: rows that it can be given."""
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from decoupling.fits.ensembles import Training
-from decoupling.fits.estimators import as_rows, check_weights, weight_parameter
+from decoupling.fits.estimators import as_rows
 
 LOGISTIC = LogisticRegression()
 
@@ -29,40 +25,3 @@ def test_numbers_become_an_array_and_keep_their_gaps():
     assert as_rows(sp.coo_array(np.eye(3))).format == "csr"
     with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
         as_rows([1.0, 2.0])
-
-
-def test_weights():
-    assert check_weights(None, np.ones((2, 1))) is None
-    np.testing.assert_array_equal(check_weights([0, 3], np.ones((2, 1))), [0.0, 3.0])
-
-
-@pytest.mark.parametrize(
-    ("weight", "message"),
-    [
-        ([1, -1], "Negative values"),
-        ([1, np.nan], "NaN"),
-        ([1, 2, 3], r"shape == \(3,\), expected \(2,\)"),
-        ([0, 0], "at least one non-zero"),
-    ],
-)
-def test_bad_weights(weight, message):
-    with pytest.raises(ValueError, match=message):
-        check_weights(weight, np.ones((2, 1)))
-
-
-@pytest.mark.parametrize(
-    ("estimator", "name"),
-    [
-        (LOGISTIC, "sample_weight"),
-        (KNeighborsClassifier(), None),
-        (make_pipeline(StandardScaler(), LOGISTIC), "logisticregression__sample_weight"),
-        (make_pipeline(StandardScaler(), KNeighborsClassifier()), None),
-        (
-            make_pipeline(StandardScaler(), make_pipeline(LOGISTIC)),
-            "pipeline__logisticregression__sample_weight",
-        ),
-    ],
-)
-def test_what_fit_calls_the_weights(estimator, name):
-    assert weight_parameter(estimator) == name
-    assert Training(estimator, {}).takes_weights is (name is not None)

@@ -1,4 +1,4 @@
-"""Columns of labels from any library, and tables that go back to it."""
+"""Columns of labels, and p(label | x), from data frames and arrays of any library."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from flowers import irises
 from sklearn.naive_bayes import GaussianNB
 
 from decoupling import DecouplingClassifier, SetredClassifier, TransitionPrior, infer
-from decoupling.labels.frames import Library, as_column, library_of, objects_of
+from decoupling.labels.frames import as_column, objects_of
 
 FRAMES = ["pandas", "polars", "pyarrow"]
 PROBA = np.array([[0.5, 0.4, 0.1], [0.6, 0.1, 0.3], [0.4, 0.3, 0.3]])
@@ -96,33 +96,3 @@ def test_gaps_of_pandas_are_told_by_row_and_column():
     frame.iloc[1, 2] = pandas.NA
     with pytest.raises(ValueError, match="nan at row 1, column 2 is not finite"):
         infer(frame, PRIOR)
-
-
-def test_a_list_is_of_numpy():
-    assert library_of([1]).name == "numpy"
-
-
-def test_records_of_numpy():
-    table = Library().frame({"place": np.array([3, 1]), "label": np.array(["a", "b"])}, {"label"})
-    assert table.place.tolist() == [3, 1]
-    assert table.label.tolist() == ["a", "b"]
-
-
-def test_columns_of_labels_take_their_type_if_it_holds_them():
-    pd = pytest.importorskip("pandas")
-    library = library_of(pd.Series([True, False]))
-    columns = {
-        "held": np.array([True, False], dtype=object),
-        "not held": np.array(["no", True], dtype=object),  # of any string numpy makes True
-        "no label": np.array([True, False], dtype=object),
-    }
-    table = library.frame(columns, {"held", "not held"})
-    assert table["held"].dtype == bool
-    assert table["not held"].tolist() == ["no", True]
-    assert table["no label"].dtype == object
-
-
-def test_the_index_goes_along():
-    pd = pytest.importorskip("pandas")
-    library = library_of(pd.Series(["a", "b", "c"], index=[7, 8, 9])).at(np.array([2, 0]))
-    assert library.frame({"x": np.array([1, 2])}).index.tolist() == [9, 7]

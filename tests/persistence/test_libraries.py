@@ -7,7 +7,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from decoupling.labels.frames import Library, library_of
+from decoupling.labels.libraries import Library, library_of
 from decoupling.persistence.libraries import library_of_parts, library_parts
 
 

@@ -18,13 +18,13 @@ from decoupling._typing import BoolArray, FloatArray, IntArray
 from decoupling._validation import check_count, check_evidence, check_flag, is_dask, warn_user
 from decoupling.diagnostics.warnings import names_alike
 from decoupling.fits.ensembles import known_classes
-from decoupling.fits.estimators import check_weights
 from decoupling.fits.folds import check_folds
 from decoupling.fits.given_rows import GivenRows
+from decoupling.fits.row_weights import check_weights
 from decoupling.inference.ascent.class_prior import ClassPrior
 from decoupling.inference.checks import check_options
 from decoupling.labels.doubts import warn_of_index
-from decoupling.labels.frames import Library, library_of
+from decoupling.labels.libraries import Library, library_of
 from decoupling.labels.observed import ObservedLabels, encode_labels, read_labels
 from decoupling.transitions._rates import allows_noise, check_balance, is_auto
 from decoupling.transitions.choice import choose_task, encode, label_codes

@@ -14,7 +14,8 @@ from decoupling._text import name_text
 from decoupling._typing import AnyArray, FloatArray, IntArray
 from decoupling._validation import check_flag
 from decoupling.inference.posterior import Posterior
-from decoupling.labels.frames import Library, library_of, names_array
+from decoupling.labels.frames import names_array
+from decoupling.labels.libraries import Library, library_of
 from decoupling.transitions.choice import encode
 from decoupling.transitions.tasks import Task, custom
 

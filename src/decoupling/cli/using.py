@@ -19,6 +19,7 @@ from decoupling.run.settings import OPTIONS, Settings
 
 if TYPE_CHECKING:
     from decoupling.run.about import About
+    from decoupling.run.explanation import Explanation
     from decoupling.tables.reading import Table
 
 # Packages whose versions matter for a report of a bug.
@@ -192,25 +193,30 @@ def explain(
             print_json(found.as_dict())
             return
         console.print(shown(found.words()), markup=False)
-        grid = Grid(box=None, padding=(0, 2, 0, 0))
-        for name in (
-            "class",
-            "share",
-            "p(class | x)",
-            "p(given label | class)",
-            "p(class | label, x)",
-        ):
-            grid.add_column(escape(name), justify="left" if name == "class" else "right")
-        for c, name in enumerate(found.classes):
-            values = (found.shares, found.class_proba, found.given_label, found.result)
-            grid.add_row(escape(shown(str(name))), *(f"{value[c]:.4f}" for value in values))
-        console.print()
-        console.print(grid)
-        seen = ", ".join(
-            f"{'unlabelled' if name is None else name} {p:.4f}"
-            for name, p in zip(found.labels, found.label_proba, strict=True)
-        )
-        console.print(shown(f"\np(label | x): {seen}"), markup=False)
+        _print_parts(found)
+
+
+def _print_parts(found: Explanation) -> None:
+    """The numbers of an explanation, class by class, and p(label | x)."""
+    grid = Grid(box=None, padding=(0, 2, 0, 0))
+    for name in (
+        "class",
+        "share",
+        "p(class | x)",
+        "p(given label | class)",
+        "p(class | label, x)",
+    ):
+        grid.add_column(escape(name), justify="left" if name == "class" else "right")
+    for c, name in enumerate(found.classes):
+        values = (found.shares, found.class_proba, found.given_label, found.result)
+        grid.add_row(escape(shown(str(name))), *(f"{value[c]:.4f}" for value in values))
+    console.print()
+    console.print(grid)
+    seen = ", ".join(
+        f"{'unlabelled' if name is None else name} {p:.4f}"
+        for name, p in zip(found.labels, found.label_proba, strict=True)
+    )
+    console.print(shown(f"\np(label | x): {seen}"), markup=False)
 
 
 def info(as_json: Json = False) -> None:

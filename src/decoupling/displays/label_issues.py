@@ -12,7 +12,7 @@ from decoupling.classifier.issues import LabelIssues, label_issues
 from decoupling.displays.arguments import check_kind, posterior_of
 from decoupling.displays.drawing import BLUE, SKY, bar_axes, how_many, pair_text, say
 from decoupling.inference.posterior import Posterior
-from decoupling.labels.frames import Library
+from decoupling.labels.libraries import Library
 
 
 @dataclass(eq=False)

@@ -17,8 +17,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from decoupling._text import Message, message_of
 from decoupling._typing import AnyArray, BoolArray, FloatArray, IntArray
 from decoupling._validation import SUM_TOLERANCE, is_dask
-from decoupling.fits.estimators import weight_parameter
 from decoupling.fits.folds import Fold
+from decoupling.fits.row_weights import weight_parameter
 from decoupling.fits.shielding import own_rows, shielded
 
 # Rows of a fold below which an error of the classifier says how many there are. Most errors on more

@@ -19,7 +19,7 @@ from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 
 from decoupling._typing import IntArray
-from decoupling.labels.frames import library_of
+from decoupling.labels.libraries import library_of
 
 # What NumPy, SciPy and Cython say of an array that must not be written to.
 _REFUSED: Final = re.compile(r"read-?\s?only|not writeable|WRITEABLE", re.IGNORECASE)

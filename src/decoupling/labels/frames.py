@@ -1,27 +1,19 @@
-"""Columns of labels from any library, and tables that go back to it.
-
-Libraries are told apart by what their types offer, so that none has to be imported.
-"""
+"""Columns of labels, and p(label | x), from data frames and arrays of any library."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Container, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Hashable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
 from decoupling._text import UNLABELLED, Message, first_few, listed
-from decoupling._typing import AnyArray, IntArray
+from decoupling._typing import AnyArray
 from decoupling._validation import warn_user
-
-# Libraries that get their tables back.
-LIBRARIES: Final = ("pandas", "polars", "pyarrow")
+from decoupling.labels.libraries import column_names, library_of, only_column
 
 
 def as_column(y: object) -> AnyArray:
@@ -68,13 +60,7 @@ def _from_frame(y: Any) -> AnyArray:
     """A data frame of pandas, polars or pyarrow: by its column, to keep the type."""
     if y.shape[1] != 1:
         return np.asarray(y)
-    return _as_array(_only_column(y))[:, None]
-
-
-def _only_column(y: Any) -> Any:
-    """The column of a data frame that has no other."""
-    names = column_names(y) or []
-    return y[names[0]]
+    return _as_array(only_column(y))[:, None]
 
 
 def _from_arrow(y: Any) -> AnyArray:
@@ -99,71 +85,6 @@ def names_array(names: Sequence[Hashable]) -> AnyArray:
     if array.ndim == 1 and array.dtype.kind in "biufU" and array.tolist() == list(names):
         return array
     return objects_of(names)
-
-
-@dataclass(frozen=True, eq=False)
-class Library:
-    """Library that a column of labels came in, with the index (pandas only) and type of the column.
-
-    It makes tables of that library, and does not hold the labels.
-    """
-
-    name: str = "numpy"  # one of LIBRARIES; numpy stands for all the rest
-    index: Any = None
-    dtype: Any = None
-
-    def at(self, positions: IntArray) -> Self:
-        """Return the library with the index of some of the rows."""
-        return self if self.index is None else replace(self, index=self.index.take(positions))
-
-    def frame(self, columns: Mapping[str, AnyArray], labels: Container[str] = ()) -> Any:
-        """Columns of equal length as a table of the library; of numpy, a record array.
-
-        ``labels`` are the columns that hold labels, and take the type that these came in.
-        """
-        if self.name == "numpy":
-            dtype = [(name, column.dtype) for name, column in columns.items()]
-            records = np.recarray(len(next(iter(columns.values()))), dtype)
-            for name, column in columns.items():
-                records[name] = column
-            return records
-        module = import_module(self.name)
-        cells = {
-            name: self._column(module, column, name in labels) for name, column in columns.items()
-        }
-        if self.name == "pyarrow":
-            return module.table(cells)
-        frame = module.DataFrame(cells)
-        if self.index is not None:
-            frame.index = self.index
-        return frame
-
-    def _column(self, module: Any, values: AnyArray, are_labels: bool) -> Any:
-        """Values of a column, labels in the type they came in if it holds them all."""
-        arrow = self.name == "pyarrow"
-        make = module.array if arrow else module.Series
-        typed = {"type" if arrow else "dtype": self.dtype}
-        if are_labels and self.dtype is not None:
-            distinct = list(dict.fromkeys(values.tolist()))
-            if _survive(distinct, partial(make, **typed)):
-                return make(values.tolist(), **typed)
-        # Of a list with gaps pandas would make floats; polars would not look into an object array.
-        as_list = values.dtype.kind == "O" and self.name != "pandas"
-        return make(values.tolist() if as_list else values)
-
-
-def _survive(names: list[Hashable], make: Callable[[list[Hashable]], Any]) -> bool:
-    """Whether a column holds all names: a class may be no category of it, or too large a number."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # pandas makes a gap where a name is no category
-            column = make(names)
-    except Exception:  # each library has errors of its own
-        return False
-    cells = column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
-    pairs = zip(cells, names, strict=True)
-    # What pandas has for None is equal to nothing, except for the False that it makes of booleans.
-    return all(cell is not False if name is None else cell == name for cell, name in pairs)
 
 
 def in_other_order(X: Any, other: Any) -> bool:
@@ -211,13 +132,6 @@ def in_label_order(table: Any, labels: Sequence[Hashable]) -> Any:
     return table.select(order) if hasattr(table, "select") else table[order]
 
 
-def column_names(table: Any) -> list[Hashable] | None:
-    """Names of the columns of a dataframe; None for what has no names."""
-    if hasattr(type(table), "column_names"):  # pyarrow, whose `columns` are the data
-        return list(table.column_names)
-    return list(table.columns) if hasattr(type(table), "columns") else None
-
-
 def _names_in_file(path: Path) -> list[Hashable] | None:
     """Names of the columns of Parquet files; None for others, and for what cannot be read."""
     if path.suffix == ".npy" or not path.exists():
@@ -230,25 +144,3 @@ def _names_in_file(path: Path) -> list[Hashable] | None:
 
 def _label_text(name: Hashable) -> str:
     return UNLABELLED if name is None or name != name else str(name)
-
-
-def library_of(y: Any) -> Library:
-    """Library of a column or a data frame."""
-    modules = {base.__module__.partition(".")[0] for base in type(y).__mro__}
-    name = next((library for library in LIBRARIES if library in modules), "numpy")
-    if name == "numpy":
-        return Library()
-    index = None
-    if name == "pandas":
-        # A categorical has no index; that of a series is told from an entry called so by the type.
-        index = y.index if hasattr(type(y), "index") else import_module(name).RangeIndex(len(y))
-    return Library(name, index, _dtype(y))
-
-
-def _dtype(y: Any) -> Any:
-    """Type of the labels; None for a data frame of several columns."""
-    if hasattr(type(y), "columns"):
-        if y.shape[1] != 1:
-            return None
-        y = _only_column(y)
-    return y.type if hasattr(type(y), "type") else getattr(y, "dtype", None)

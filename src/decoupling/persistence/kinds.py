@@ -24,7 +24,7 @@ from decoupling.label_model.bags import BalancedBags
 from decoupling.label_model.calibration import Calibration
 from decoupling.label_model.forms import BagsForm, JointForm, SplitForm
 from decoupling.label_model.model import LabelModel
-from decoupling.labels.frames import Library
+from decoupling.labels.libraries import Library
 from decoupling.labels.observed import ObservedLabels
 from decoupling.likelihood.average import AveragedAnswer
 from decoupling.retraining.answer import Retrained

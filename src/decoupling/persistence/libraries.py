@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from decoupling.labels.frames import LIBRARIES, Library
+from decoupling.labels.libraries import LIBRARIES, Library
 
 _NAMES: Final = (str, int, float, bool)
 

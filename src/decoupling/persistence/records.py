@@ -16,7 +16,7 @@ import sklearn
 
 from decoupling._typing import AnyArray
 from decoupling._validation import is_dask
-from decoupling.labels.frames import Library
+from decoupling.labels.libraries import Library
 from decoupling.persistence.archive import array_bytes
 from decoupling.persistence.kinds import (
     ESTIMATORS,

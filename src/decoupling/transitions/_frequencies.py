@@ -10,7 +10,8 @@ import numpy as np
 from decoupling._text import UNLABELLED
 from decoupling._typing import FloatArray
 from decoupling._validation import as_float, first_offence
-from decoupling.transitions._rates import Names, by_name
+from decoupling.transitions._names import Names
+from decoupling.transitions._rates import by_name
 
 
 def check_shares(name: str, values: Any, names: Names) -> FloatArray:

@@ -12,11 +12,9 @@ from numpy.typing import ArrayLike
 from decoupling._typing import BoolArray, FloatArray
 from decoupling._validation import check_range, frozen
 from decoupling.transitions._frequencies import check_shares, frequency_table
+from decoupling.transitions._names import Names, as_names, axis_names
 from decoupling.transitions._rates import (
-    Names,
     Rates,
-    as_names,
-    axis_names,
     check_balance,
     check_labelled,
     check_noise,

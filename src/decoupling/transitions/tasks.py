@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from decoupling._typing import AnyArray, BoolArray, IntArray
 from decoupling._validation import first_offence
-from decoupling.transitions._rates import Names, as_names, axis_names
+from decoupling.transitions._names import Names, as_names, axis_names
 
 __all__ = [
     "Task",
