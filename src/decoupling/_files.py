@@ -7,9 +7,8 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
-from threading import get_ident
+from secrets import token_hex
 from typing import Final
 
 from decoupling._text import Message
@@ -17,7 +16,8 @@ from decoupling._text import Message
 # Letters of the name of a file that the name of its unfinished part keeps. They have 4 bytes each
 # at most, and file systems allow 255 bytes. Twice as many would leave too little for the rest.
 _KEPT: Final = 20
-_NUMBER: Final = count()
+# Random bytes in it: no two of them are ever equal.
+_TOKEN: Final = 8
 # Numbers of the errors that a full disk gives: there is no room, or no more for this user.
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT)
 # Bytes of a megabyte.
@@ -27,9 +27,9 @@ _MEGA: Final = 1e6
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
     """Give a path to write to. Its file replaces ``path`` at the end; a failure removes it."""
-    # Other threads and processes may write to the same path. The name of the file may already be as
-    # long as the system allows.
-    own = f"{os.getpid()}-{get_ident()}-{next(_NUMBER)}"
+    # Other threads and processes may write to the same path, and in containers all of them may have
+    # the same number. The name of the file may already be as long as the system allows.
+    own = token_hex(_TOKEN)
     part = path.with_name(f".{path.stem[:_KEPT]}.{own}.part{path.suffix[:_KEPT]}")
     with naming_full_disk(path), made_folder(path.parent):
         try:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
-from numbers import Integral
+from numbers import Integral, Number
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
@@ -121,9 +121,12 @@ def as_numbers(name: str, values: ArrayLike) -> AnyArray:
     refuse_masked(name, values)
     try:
         array = np.asarray(values)
+        if array.ndim == 0 and not isinstance(array.item(), Number | np.number | str | bytes):
+            raise TypeError(f"got {'None' if values is None else type(values).__name__}")
         if array.dtype.kind == "O":
             # Those of pandas refuse to be numbers.
-            array = np.where(np.frompyfunc(is_gap, 1, 1)(array).astype(bool), np.nan, array)
+            gaps = np.asarray(np.frompyfunc(is_gap, 1, 1)(array), dtype=bool)
+            array = np.where(gaps, np.nan, array)
         if array.dtype.kind in "OUS":
             array = array.astype(np.float64)
     except (TypeError, ValueError) as error:
@@ -320,6 +323,8 @@ def _outside_advice(array: AnyArray) -> str:
 
 def check_evidence(name: str, values: ArrayLike, n_rows: int | None = None) -> FloatArray:
     """``values`` as evidence, finite and above 0: a number, or one for each of ``n_rows`` rows."""
+    if isinstance(values, str | bytes):
+        raise ValueError(f"{name} must be a number; got the text {values!r}.")
     array = np.asarray(as_numbers(name, values), dtype=np.float64)
     shapes: list[tuple[int, ...]] = [()] if n_rows is None else [(), (n_rows,)]
     if array.shape not in shapes:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from decoupling._text import COLLAPSE, Message, listed
 from decoupling._typing import FloatArray
-from decoupling._validation import check_evidence, frozen, warn_user
+from decoupling._validation import check_evidence, check_flag, frozen, warn_user
 from decoupling.diagnostics.warnings import IdentifiabilityWarning
 from decoupling.inference.ascent.ascend import Optimiser, ascend, natural_ascent
 from decoupling.inference.ascent.checkpoint import Checkpoint, digest_of
@@ -163,6 +163,7 @@ def infer(
     """
     prior = as_prior(transitions)
     check_options(expected_log, order)
+    check_flag("learn_transitions", learn_transitions)
     counts = {"block_size": block_size, "n_threads": n_threads, "local_steps": local_steps}
     check_ascent(optimiser, max_iter, tol, counts)
     check_checkpoint(checkpoint, expected_log, optimiser)

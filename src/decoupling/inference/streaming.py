@@ -29,6 +29,7 @@ from decoupling.inference.posterior import Posterior
 from decoupling.inference.rows.block import Rows
 from decoupling.inference.rows.blocks import AllRows
 from decoupling.inference.rows.sources import open_rows
+from decoupling.labels.frames import in_label_order
 
 # A block has settled, and T learns from it, when an iteration raises the bound by less than this
 # per observation: the default of `infer`.
@@ -119,7 +120,11 @@ class StreamingInference:
         """
         possible = self._transition_prior.possible_labels
         rows = open_rows(
-            label_proba, possible, len(self.prior.classes), self.evidence, sample_weight
+            in_label_order(label_proba, self.prior.labels),
+            possible,
+            len(self.prior.classes),
+            self.evidence,
+            sample_weight,
         )
         gamma = KnownGamma(self._class_prior.mean)
         seen = self._transition_prior.columns(possible)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -95,15 +95,24 @@ def in_other_order(X: Any, other: Any) -> bool:
     return set(one) == set(two)
 
 
-def in_label_order(table: Any, labels: Sequence[Hashable]) -> Any:
+def in_label_order(table: Any, labels: Sequence[Hashable], name: str = "label_proba") -> Any:
     """Put the columns of a table of p(s|x) in the order of the labels, by their names.
 
     A table without names of columns stays as it is. So does a table whose names, or one with a
     prior whose labels, are the numbers of the columns. Names may write numbers as text, and
-    "unlabelled" is the label None. Columns of Parquet files must be in order already.
+    "unlabelled" is the label None. Columns of Parquet files and of datasets must be in order
+    already. Blocks of an iterator are put in order one by one.
     """
+    if isinstance(table, Iterator):
+        return (
+            in_label_order(block, labels, f"{name}, block {k}") for k, block in enumerate(table)
+        )
     is_path = isinstance(table, str | Path)
-    names = _names_in_file(Path(table)) if is_path else column_names(table)
+    is_dataset = _is_dataset(table)
+    if is_dataset:
+        names = list(table.schema.names)
+    else:
+        names = _names_in_file(Path(table)) if is_path else column_names(table)
     if names is None:
         return table
     found, wanted = [_label_text(name) for name in names], [_label_text(s) for s in labels]
@@ -117,19 +126,26 @@ def in_label_order(table: Any, labels: Sequence[Hashable]) -> Any:
         wrong = {"missing": missing, "extra": extra, "there twice": twice}
         told = [f"{what}: {listed(few)}" for what, few in wrong.items() if few]
         raise ValueError(
-            f"label_proba: its columns are not the labels of the prior ({'; '.join(told)}). Rename "
+            f"{name}: its columns are not the labels of the prior ({'; '.join(told)}). Rename "
             "them, or pass an array, whose columns are taken in the order of the labels."
         )
     order = [names[found.index(name)] for name in wanted]
-    if is_path:
+    if is_path or is_dataset:
         if order != names:
+            which = repr(str(table)) if is_path else "the dataset"
             raise ValueError(
-                f"label_proba: the columns of {str(table)!r} are {first_few(found)}, and the "
+                f"{name}: the columns of {which} are {first_few(found)}, and the "
                 f"labels of the prior {first_few(wanted)}. Write them in this order, or pass "
                 "a dataframe, whose columns are put in order."
             )
         return table
     return table.select(order) if hasattr(table, "select") else table[order]
+
+
+def _is_dataset(table: Any) -> bool:
+    """Whether this is a dataset of pyarrow: files that are read in batches, by a schema."""
+    kind = type(table)
+    return hasattr(kind, "get_fragments") and hasattr(kind, "schema")
 
 
 def _names_in_file(path: Path) -> list[Hashable] | None:

@@ -13,7 +13,6 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -104,7 +103,7 @@ class Checkpoint:
             try:
                 with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                     found.append(_as_iteration(dict(arrays), start))
-            except (BadZipFile, KeyError, OSError, ValueError, EOFError) as error:
+            except Exception as error:  # a damaged zip has errors of many kinds
                 raise ValueError(
                     f"checkpoint: {path.name} cannot be read ({error}). Remove it and those "
                     "after it to go on from the round before."

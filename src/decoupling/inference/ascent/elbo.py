@@ -78,13 +78,19 @@ def class_constant(n_rows: float, class_prior: FloatArray) -> Terms:
 
 
 def transition_terms(posterior: DirichletRows, prior: DirichletRows) -> Terms:
-    """Prior, entropy and constant of T under q = ``posterior`` and p = ``prior``."""
+    """Prior, entropy and constant of T under q = ``posterior`` and p = ``prior``.
+
+    The sums of E[ln T] in prior and entropy cancel, and are huge if a concentration is tiny: their
+    sum is taken without them.
+    """
     logs = np.where(prior.parameters > 0, posterior.expected_log(), 0.0)
-    weights = np.where(prior.known[:, None], 0.0, prior.parameters - 1.0)
+    free = ~prior.known[:, None]
+    gained = np.where(free, (prior.parameters - posterior.parameters) * logs, 0.0)
     return Terms(
-        prior=float((weights * logs).sum()),
+        prior=float(np.where(free, (prior.parameters - 1.0) * logs, 0.0).sum()),
         entropy=float(posterior.entropy().sum()),
         constant=-float(prior.log_normaliser().sum()),
+        together=float(gained.sum() + posterior.log_normaliser().sum()),
     )
 
 

@@ -121,7 +121,7 @@ class Monitor:
 
     def take(self, terms: Terms) -> None:
         """Record the terms of one more state, which must be finite."""
-        self.need_finite("the bound", terms.elbo)
+        self.need_finite("the bound", terms.elbo, terms.prior, terms.entropy)
         self.history.append(terms)
 
     def need_finite(self, what: str, *values: float | FloatArray) -> None:

@@ -60,7 +60,8 @@ def global_step(
     direction = np.where(old.known[:, None], 0.0, target - old.parameters)
     current = Terms(blocks.query(_noted_likelihood, add))
     current += elbo.transition_terms(old, prior)
-    floor = current.elbo - ROUNDING * (1.0 + abs(current.likelihood) + abs(current.prior))
+    size = abs(current.likelihood) + abs(current.together) + abs(current.constant)
+    floor = current.elbo - ROUNDING * (1.0 + size)
     length = min(state.transition_step, float(longest_step(old.parameters, direction).min()))
     for _ in range(HALVINGS):
         state.transitions = old.replace(old.parameters + length * direction)

@@ -152,7 +152,8 @@ def by_leading_classes(
 
 def _variance(rows: DirichletRows, free: BoolArray) -> FloatArray:
     """Variance of ln T, (C, S); 1 if not free."""
-    own = dirichlet.trigamma(np.where(free, rows.parameters, 1.0))
+    # A label that has nearly all of its class varies by next to nothing, and not by nothing.
+    own = (1.0 + ALMOST_NOTHING) * dirichlet.trigamma(np.where(free, rows.parameters, 1.0))
     return np.where(free, own - dirichlet.trigamma(rows.total)[:, None], 1.0)
 
 

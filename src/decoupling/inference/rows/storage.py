@@ -167,7 +167,8 @@ def _mapped(
 
 
 def _is_dataset(source: object) -> bool:
-    return type(source).__module__.startswith("pyarrow.") and hasattr(source, "to_batches")
+    is_arrow = type(source).__module__.startswith("pyarrow.")
+    return is_arrow and hasattr(source, "to_batches") and hasattr(source, "schema")
 
 
 def _parquet_blocks(source: Any, n_labels: int) -> Iterator[AnyArray]:
