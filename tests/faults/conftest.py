@@ -13,6 +13,12 @@ from decoupling.cli import app
 NAMES = np.array([None, "ant", "bee", "cow"], dtype=object)
 
 
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path, monkeypatch):
+    """Files of a test are gone with it, also those of commands that name no folder."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture
 def problem():
     """p(label | x) of 40 rows and a rough prior of T."""
@@ -44,9 +50,8 @@ def make():
 
 
 @pytest.fixture
-def table(tmp_path, monkeypatch, pets):
-    """Write the rows to a file in an empty folder; further columns are lists of cells."""
-    monkeypatch.chdir(tmp_path)
+def table(pets):
+    """Write the rows to a file in the empty folder; further columns are lists of cells."""
     X, y = pets
 
     def write(path="pets.csv", *, labels=y, delimiter=",", **columns):
