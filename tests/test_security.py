@@ -1,6 +1,7 @@
 """What SECURITY.md promises, as far as a test can tell."""
 
 import ast
+import re
 import socket
 import sys
 from contextlib import contextmanager
@@ -105,3 +106,36 @@ def test_nothing_is_executed_or_sent():
 )
 def test_offences_are_seen(code):
     assert list(offences(ast.parse(code)))
+
+
+# -------------------------------------------------------------------------------- the page itself
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+THREATS = [line for line in PAGE.splitlines() if line.startswith("| ") and "From" not in line]
+
+
+def test_threats_name_faults_that_have_tests():
+    """At most ten lines; each says what holds it, or that nothing does."""
+    faults = (ROOT / "tests/faults/README.md").read_text(encoding="utf-8")
+    numbers = set(re.findall(r"^\| (D?\d+) \|", faults, flags=re.MULTILINE))
+    assert 5 <= len(THREATS) <= 10
+    for line in THREATS:
+        *_, holds, tests = (cell.strip() for cell in line.strip("|").split("|"))
+        named = re.findall(r"\bD?\d+\b", tests)
+        assert set(named) <= numbers, line
+        assert named or holds.startswith("not held"), line
+    for one in ("table", "model file", "decisions file", "shared machine"):
+        assert any(one in line.split("|")[1] for line in THREATS)
+
+
+def test_the_nightly_run_is_what_the_page_says():
+    """500 tables are a quarter of its examples, and the race is a test that is there."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    line = re.search(r"^nightly:.*?\n\n", makefile, flags=re.MULTILINE | re.DOTALL)[0]
+    tables = (ROOT / "tests/test_any_table.py").read_text(encoding="utf-8")
+    share = int(re.search(r"max_examples=max\(EXAMPLES // (\d+),", tables)[1])
+    assert "tests/test_any_table.py $(RACE)" in line
+    assert int(re.search(r"DECOUPLING_EXAMPLES=(\d+)", line)[1]) // share >= 500
+    path, _, name = re.search(r"^RACE +:= (\S+)", makefile, flags=re.MULTILINE)[1].partition("::")
+    assert f"def {name}(" in (ROOT / path).read_text(encoding="utf-8")

@@ -109,6 +109,7 @@ def in_label_order(table: Any, labels: Sequence[Hashable], name: str = "label_pr
         )
     is_path = isinstance(table, str | Path)
     is_dataset = _is_dataset(table)
+    names: list[Hashable] | None
     if is_dataset:
         names = list(table.schema.names)
     else:
