@@ -10,7 +10,13 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-from decoupling import LabelledKFold, SetredClassifier
+from decoupling import (
+    LabelledKFold,
+    ReliabilityDisplay,
+    SetredClassifier,
+    TransitionDisplay,
+    infer,
+)
 from decoupling.datasets import load_fashion_mnist
 from decoupling.fits.ensembles import Ensemble
 
@@ -315,6 +321,15 @@ def test_d14_other_flags_and_verbose(pets, make):
         load_fashion_mnist("test", "no such folder", download="no")
     with pytest.raises(ValueError, match="verbose must be an integer, at least 0; got 'no'"):
         make(verbose="no").fit(*pets)
+
+
+def test_d14_options_of_figures(problem):
+    found = infer(problem.label_proba, problem.concentration)
+    with pytest.raises(ValueError, match="colorbar must be True or False; got 'no'"):
+        TransitionDisplay.from_posterior(found, colorbar="no")
+    reliability = ReliabilityDisplay.from_predictions([0, 1], [[0.9, 0.1], [0.2, 0.8]])
+    with pytest.raises(ValueError, match="counts must be True or False; got 'no'"):
+        reliability.plot(counts="no")
 
 
 # --------------------------------------------------------------------------- words of others

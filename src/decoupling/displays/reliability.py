@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from decoupling._text import name_text
 from decoupling._typing import AnyArray, BoolArray, FloatArray, IntArray
-from decoupling._validation import check_count
+from decoupling._validation import check_count, check_flag
 from decoupling.displays.arguments import check_proba
 from decoupling.displays.drawing import AS_IS, BLUE, new_axes, write_counts
 from decoupling.evaluation.bins import calibration_bins
@@ -166,6 +166,7 @@ class ReliabilityDisplay:
         color : matplotlib colour
             Of the points.
         """
+        check_flag("counts", counts)
         self.ax_ = ax = new_axes(5.4, 5.2) if ax is None else ax
         self.figure_ = ax.figure
         self.bars_ = self._draw_counts() if counts else None

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from decoupling._text import name_text
 from decoupling._typing import AnyArray, FloatArray, IntArray
-from decoupling._validation import check_count
+from decoupling._validation import check_count, check_flag
 from decoupling.displays.arguments import check_kind, check_proba, posterior_of
 from decoupling.displays.drawing import (
     BLACK,
@@ -154,6 +154,7 @@ class TransitionDisplay:
         """
         check_kind(kind, "auto", "map", "pairs")
         check_count("top", top)
+        check_flag("colorbar", colorbar)
         truth = self._truth()
         if kind == "auto":
             kind = "map" if max(self.transitions.shape) <= READABLE else "pairs"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -120,9 +121,11 @@ def in_label_order(table: Any, labels: Sequence[Hashable], name: str = "label_pr
     numbers = [str(k) for k in range(len(found))]
     if set(found) != set(wanted) and (found == numbers or wanted == numbers):
         return table
-    missing = [name for name in wanted if name not in found]
-    extra = [name for name in found if name not in wanted]
-    twice = sorted({name for name in found if found.count(name) > 1})
+    # By dictionaries: labels may be thousands, and every block of rows is looked at.
+    places, known = {name: k for k, name in enumerate(found)}, set(wanted)
+    missing = [name for name in wanted if name not in places]
+    extra = [name for name in found if name not in known]
+    twice = sorted(name for name, count in Counter(found).items() if count > 1)
     if missing or extra or twice:
         wrong = {"missing": missing, "extra": extra, "there twice": twice}
         told = [f"{what}: {listed(few)}" for what, few in wrong.items() if few]
@@ -130,7 +133,7 @@ def in_label_order(table: Any, labels: Sequence[Hashable], name: str = "label_pr
             f"{name}: its columns are not the labels of the prior ({'; '.join(told)}). Rename "
             "them, or pass an array, whose columns are taken in the order of the labels."
         )
-    order = [names[found.index(name)] for name in wanted]
+    order = [names[places[name]] for name in wanted]
     if is_path or is_dataset:
         if order != names:
             which = repr(str(table)) if is_path else "the dataset"
