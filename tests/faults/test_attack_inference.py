@@ -6,7 +6,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from decoupling import StreamingInference, TransitionPrior, infer
+from decoupling import ReliabilityDisplay, StreamingInference, TransitionPrior, infer
 from decoupling.inference.ascent import elbo
 from decoupling.inference.ascent.terms import Terms
 from decoupling.inference.math.dirichlet import DirichletRows
@@ -115,6 +115,18 @@ def test_d06_a_stream_that_was_refused_goes_on_as_before(named, noisy):
     for each in (stream, same):
         each.partial_fit(named[100:])
     np.testing.assert_array_equal(stream.posterior_.transitions, same.posterior_.transitions)
+
+
+@pytest.mark.parametrize("kind", ["frame", "polars", "table"])
+def test_d06_columns_of_a_figure(named, kind):
+    classes = np.array(NAMES)[named[NAMES].to_numpy().argmax(axis=1)]
+    expected = ReliabilityDisplay.from_predictions(classes, named[NAMES].to_numpy())
+    for options in ({}, {"classes": NAMES}):
+        found = ReliabilityDisplay.from_predictions(classes, BY_NAME[kind](named), **options)
+        np.testing.assert_allclose(found.accuracy, expected.accuracy)
+    other = named.set_axis(["p1", "p2", "p3"], axis=1)[["p3", "p2", "p1"]]  # names of no class
+    found = ReliabilityDisplay.from_predictions(classes, BY_NAME[kind](other))
+    np.testing.assert_allclose(found.accuracy, expected.accuracy)
 
 
 # -------------------------------------------------------------------------------- options

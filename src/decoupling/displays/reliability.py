@@ -18,6 +18,7 @@ from decoupling.displays.arguments import check_proba
 from decoupling.displays.drawing import AS_IS, BLUE, new_axes, write_counts
 from decoupling.evaluation.bins import calibration_bins
 from decoupling.inference.posterior import Posterior
+from decoupling.labels.frames import in_order_of_names
 from decoupling.labels.observed import UNLABELLED, encode_labels, read_labels
 
 # Probability that an interval of an accuracy is to hold.
@@ -124,7 +125,7 @@ class ReliabilityDisplay:
         y_true : array-like (N,)
             Classes of the rows; those with None, NaN or NA are left out.
         proba : array-like (N, C)
-            p(class | x).
+            p(class | x). Columns of a dataframe that have the names of the classes go by these.
         classes : sequence (C,), optional
             Names of the columns; by default the sorted values of ``y_true``.
         n_bins : int
@@ -137,8 +138,9 @@ class ReliabilityDisplay:
             Those of `plot`.
         """
         check_count("n_bins", n_bins)
-        table = check_proba("proba", proba)
-        codes = _true_columns(y_true, classes, *table.shape)
+        names, codes = _true_classes(y_true, classes)
+        table = check_proba("proba", in_order_of_names(proba, names))
+        _check_shape(table, len(names), len(codes), given=classes is not None)
         known = codes != UNLABELLED
         if not known.any():
             raise ValueError("y_true has no true class: all of its rows are unlabelled.")
@@ -206,21 +208,22 @@ class ReliabilityDisplay:
         return error if self.name is None else f"{error}, {name_text(self.name)}"
 
 
-def _true_columns(
-    y_true: Any, classes: Sequence[Hashable] | AnyArray | None, n_rows: int, n_classes: int
-) -> IntArray:
-    """Column of proba of each row's true class, -1 if that is not known, (N,)."""
+def _true_classes(
+    y_true: Any, classes: Sequence[Hashable] | AnyArray | None
+) -> tuple[list[Hashable], IntArray]:
+    """Names of the classes, and which of them each row is of, -1 if that is not known, (N,)."""
     if classes is None:
         observed = read_labels(y_true)
-        n_names, codes = len(observed.values), observed.codes
-    else:
-        n_names, codes = len(classes), encode_labels(y_true, classes)
-    if n_names != n_classes:
-        names = "names in classes" if classes is not None else "classes in y_true: pass classes="
-        raise ValueError(f"proba has {n_classes} columns, and there are {n_names} {names}.")
-    if len(codes) != n_rows:
-        raise ValueError(f"y_true has {len(codes)} rows and proba {n_rows}: they must match.")
-    return codes
+        return list(observed.values), observed.codes
+    return list(classes), encode_labels(y_true, classes)
+
+
+def _check_shape(table: FloatArray, n_names: int, n_rows: int, *, given: bool) -> None:
+    if n_names != table.shape[1]:
+        names = "names in classes" if given else "classes in y_true: pass classes="
+        raise ValueError(f"proba has {table.shape[1]} columns, and there are {n_names} {names}.")
+    if n_rows != len(table):
+        raise ValueError(f"y_true has {n_rows} rows and proba {len(table)}: they must match.")
 
 
 def _accuracy_interval(accuracy: FloatArray, count: IntArray) -> tuple[FloatArray, FloatArray]:

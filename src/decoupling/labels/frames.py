@@ -146,6 +146,21 @@ def in_label_order(table: Any, labels: Sequence[Hashable], name: str = "label_pr
     return table.select(order) if hasattr(table, "select") else table[order]
 
 
+def in_order_of_names(table: Any, names: Sequence[Hashable]) -> Any:
+    """Put the columns of a dataframe in the order of these names if it has just these.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> in_order_of_names(pa.table({"dog": [0.2], "cat": [0.8]}), ["cat", "dog"]).column_names
+    ['cat', 'dog']
+    """
+    found = column_names(table)
+    if found is None or {*map(_label_text, found)} != {*map(_label_text, names)}:
+        return table
+    return in_label_order(table, names, "proba")
+
+
 def _is_dataset(table: Any) -> bool:
     """Whether this is a dataset of pyarrow: files that are read in batches, by a schema."""
     kind = type(table)
