@@ -54,6 +54,12 @@ MUTANTS = [
         "prior=0.0",
     ),
     Mutant(
+        "entropy of T dropped from the bound",
+        "inference/ascent/elbo",
+        "gained.sum() + posterior.log_normaliser().sum()",
+        "gained.sum()",
+    ),
+    Mutant(
         "normaliser of gamma counted once",
         "inference/ascent/elbo",
         "constant=-n_rows * float",

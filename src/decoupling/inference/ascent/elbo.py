@@ -84,10 +84,11 @@ def transition_terms(posterior: DirichletRows, prior: DirichletRows) -> Terms:
     sum is taken without them.
     """
     logs = np.where(prior.parameters > 0, posterior.expected_log(), 0.0)
-    free = ~prior.known[:, None]
-    gained = np.where(free, (prior.parameters - posterior.parameters) * logs, 0.0)
+    known = prior.known[:, None]
+    weights = np.where(known, 0.0, prior.parameters - 1.0)
+    gained = np.where(known, 0.0, prior.parameters - posterior.parameters) * logs
     return Terms(
-        prior=float(np.where(free, (prior.parameters - 1.0) * logs, 0.0).sum()),
+        prior=float((weights * logs).sum()),
         entropy=float(posterior.entropy().sum()),
         constant=-float(prior.log_normaliser().sum()),
         together=float(gained.sum() + posterior.log_normaliser().sum()),
