@@ -676,7 +676,7 @@ def test_labels_in_a_data_frame():
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (["ant", "Ant ", "cow"], "look alike and are kept apart: 'ant' .*, 'Ant '"),
+        (["ant", "Ant ", "cow"], "look alike and are kept apart: 'Ant ' .*, 'ant'"),
         (["ant", "", "cow"], "blank string"),
         (["ant", "nan", "cow"], "'nan' as a string in .* a gap that was made text"),
     ],

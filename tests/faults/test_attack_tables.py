@@ -13,6 +13,8 @@ import pytest
 from PIL import Image
 from pyarrow import parquet
 
+from decoupling import DecouplingClassifier
+from decoupling.run.about import About
 from decoupling.run.outputs import new_rows
 from decoupling.tables.problem import Roles, pose
 from decoupling.tables.reading import Table, read_table
@@ -242,15 +244,15 @@ def test_d03_ordinary_new_rows_are_no_reason_to_warn(applied, seed):
 
 
 def test_d03_models_of_before_are_not_checked(applied, monkeypatch):
-    import decoupling.run.outputs as outputs
+    import decoupling.run.about as about
 
-    whole = outputs.asdict
+    whole = about.asdict
 
     def without(feature):
         record = whole(feature)
         return {name: record[name] for name in ("name", "kind", "categories")}
 
-    monkeypatch.setattr(outputs, "asdict", without)
+    monkeypatch.setattr(about, "asdict", without)
     assert "Warning" not in applied(SHARES, 100 * SHARES)
 
 
@@ -278,8 +280,8 @@ def test_d07_names_are_listed_once_however_many_columns_there_are(n_columns):
     table = Table(data, "wide.parquet")
     roles = Roles(exclude=list(columns)[: n_columns // 2])
     problem = pose(table, roles)
-    about = {"proba_columns": [], "features": [vars(feature) for feature in problem.features]}
-    assert new_rows(table, about).shape == (40, n_columns // 2)
+    about = About(of_a_run=True, features=problem.features)
+    assert new_rows(table, about, DecouplingClassifier()).shape == (40, n_columns // 2)
     assert data.listed <= 2
 
 
@@ -298,8 +300,9 @@ def test_d10_labels_that_look_alike_are_warned_of(table, command):
         labels[9] = labels[12] = other
         table(labels=labels)
         output = command("check", "pets.csv")
-        assert re.search(r"Warning: .*(look alike|differ only in)", output), (one, other, output)
-        assert "(2)" in output
+        assert re.search(r"Warning: .* look alike and are kept apart", output), (one, other, output)
+        assert "(28 rows, first 0)" in output
+        assert "(2 rows, first 9)" in output
 
 
 @pytest.mark.parametrize("byte", [b"caf\xe9", b"\xff"])
