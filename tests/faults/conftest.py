@@ -67,8 +67,9 @@ def table(pets):
 
 
 @pytest.fixture
-def command():
-    """Run a command; what it printed, and its exit code is checked."""
+def command(tmp_path, monkeypatch):
+    """Run a command in an empty folder; what it printed, and its exit code is checked."""
+    monkeypatch.chdir(tmp_path)
 
     def call(*arguments, code=0):
         found = CliRunner().invoke(app, [str(argument) for argument in arguments])

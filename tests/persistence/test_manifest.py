@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 
 from decoupling.persistence.archive import array_bytes, packed, unpacked
-from decoupling.persistence.manifest import OLDEST, checked_about, read_file, whole_file
+from decoupling.persistence.manifest import OLDEST, checked_about, file_of, read_file
 
 MEMBERS = {"state.json": b"{}", "arrays/000000.npy": array_bytes(np.eye(3, dtype=np.float32))}
 
 
 def altered(**changes):
     """A file whose manifest says something else."""
-    members = unpacked(whole_file("1.0", "Posterior", {}, MEMBERS))
+    members = unpacked(file_of("1.0", "Posterior", {}, MEMBERS))
     manifest = json.loads(members["manifest.json"]) | changes
     return packed({**members, "manifest.json": json.dumps(manifest).encode()})
 
 
 def test_manifest_and_members_come_back():
-    manifest, members = read_file(whole_file("1.0", "Posterior", {"b": 1, "a": [None]}, MEMBERS))
+    manifest, members = read_file(file_of("1.0", "Posterior", {"b": 1, "a": [None]}, MEMBERS))
     assert members == MEMBERS
     assert (manifest["holds"], manifest["about"]) == ("Posterior", {"b": 1, "a": [None]})
     entry = manifest["members"]["arrays/000000.npy"]
@@ -52,14 +52,14 @@ def test_a_schema_of_before_the_first_release_is_refused(schema):
 
 
 def test_a_file_without_state_is_refused():
-    data = whole_file("1.0", "Posterior", {}, {"arrays/000000.npy": MEMBERS["arrays/000000.npy"]})
+    data = file_of("1.0", "Posterior", {}, {"arrays/000000.npy": MEMBERS["arrays/000000.npy"]})
     with pytest.raises(ValueError, match=r"It has no state\.json"):
         read_file(data)
 
 
 def test_an_array_of_objects_is_refused_although_its_hash_is_right():
     forged = MEMBERS["arrays/000000.npy"].replace(b"'<f4'", b"'|O' ")
-    members = unpacked(whole_file("1.0", "Posterior", {}, MEMBERS))
+    members = unpacked(file_of("1.0", "Posterior", {}, MEMBERS))
     with pytest.raises(ValueError, match="neither numbers nor text"):
         read_file(packed({**members, "arrays/000000.npy": forged}))
 

@@ -77,11 +77,11 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         labels if 0 is one of them).
     noise : "auto", float, array-like (C,), mapping or array-like (C, C), optional
         p(wrong label | class, labelled): a number, one per class, or, for
-        "class-conditional-noise", p(label | class, labelled). "auto" says that labels may be wrong,
-        one for another, where the task alone would have it that they are not. If no number is given
-        it is estimated from rows of which the classifier is sure: well where classes can be told
-        apart, and too high where they overlap, since a confusion of the classifier looks like one
-        of the labeller.
+        "class-conditional-noise", p(label | class, labelled). "auto" says that any label may stand
+        for another, also in a task whose labels are right otherwise. If no number is given it is
+        estimated from rows of which the classifier is sure. The estimate is good where classes can
+        be told apart, and too high where they overlap, since a confusion of the classifier looks
+        like one of the labeller.
     labelled : float, array-like (C,) or mapping, optional
         p(labelled | class): a number or one per class that can be labelled. By default it is
         estimated from the mean of p(labelled | x) over the labelled rows, which is right if some

@@ -40,8 +40,8 @@ class LabelIssues:
     given : array (n,)
         Its label; None if it is unlabelled.
     suggested : array (n,)
-        Its most probable class. That may be the given one, where all others together are more
-        probable but none of them alone.
+        Its most probable class. It may be the given one: the others can be more probable together
+        although none of them is alone.
     p_wrong : array (n,)
         Probability that the label is not that of the row's class.
     margin : array (n,)
@@ -53,8 +53,9 @@ class LabelIssues:
 
     Notes
     -----
-    Unlabelled, and a label that says what a row is not, is no class's own and cannot be wrong:
-    p_wrong is 0, and the margin is the probability of the suggested class.
+    A row without a label, or with a label that says what the row is not, names no class, so that
+    its label cannot be wrong: p_wrong is 0, and the margin is the probability of the suggested
+    class.
 
     Examples
     --------

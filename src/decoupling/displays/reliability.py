@@ -176,7 +176,8 @@ class ReliabilityDisplay:
             ax.plot([0, 1], [0, 1], ":", color="0.4", label=_PERFECT)
         full = self.count > 0
         low, high = _accuracy_interval(self.accuracy[full], self.count[full])
-        spread = [self.accuracy[full] - low, high - self.accuracy[full]]
+        # Lists, since matplotlib 3.10 asks whether an array of a single bin is finite, as a number.
+        spread = [(self.accuracy[full] - low).tolist(), (high - self.accuracy[full]).tolist()]
         self.line_ = ax.errorbar(
             self.confidence[full],
             self.accuracy[full],

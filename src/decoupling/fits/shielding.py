@@ -42,7 +42,7 @@ def own_rows(X: Any, rows: IntArray) -> Any:
 
 
 def shielded(call: Callable[[Any], Result], X: Any) -> Result:
-    """What a function makes of rows; it cannot change them for others.
+    """Call a function with rows that it cannot change, and return its result.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Checks of options that say how to infer: they need nothing of what does it."""
+"""Checks of the options of an inference. They import nothing of the inference itself."""
 
 from __future__ import annotations
 

@@ -160,6 +160,6 @@ def _as_plain(observed: AnyArray, kind: str) -> AnyArray:
 
 
 def as_numpy_text(values: AnyArray) -> AnyArray:
-    """Strings as numpy has them, unless it would cut one: trailing zeros are padding to it."""
+    r"""Strings in numpy's own type; as objects if it would cut one, which it does at a last \0."""
     text = np.array(values.tolist())
     return text if text.tolist() == values.tolist() else values

@@ -27,10 +27,10 @@ _MANIFEST: Final = "manifest.json"
 _VERSION: Final = re.compile(r"[0-9A-Za-z.+!-]{1,40}")
 
 
-def whole_file(
+def file_of(
     version: str, holds: str, about: Mapping[str, Any], members: Mapping[str, bytes]
 ) -> bytes:
-    """A file of these members, with the manifest that goes with them; ``version`` is ours."""
+    """Bytes of a file of these members and their manifest; ``version`` is that of the library."""
     manifest = {
         "format": FORMAT,
         "schema": SCHEMA,
@@ -48,7 +48,7 @@ def read_file(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
     Raises
     ------
     ValueError
-        If they are not what `whole_file` makes, or of a later version.
+        If they are not what `file_of` makes, or of a later version.
     """
     members = unpacked(data)
     if _MANIFEST not in members:

@@ -31,9 +31,9 @@ from decoupling.persistence.manifest import (
     STATE,
     as_json,
     checked_about,
+    file_of,
     parsed,
     read_file,
-    whole_file,
 )
 from decoupling.persistence.records import Reader, Writer
 from decoupling.persistence.skops_files import NotKept, built, not_trusted, type_name
@@ -95,7 +95,7 @@ def save(
     members = {STATE: as_json(writer.tree(model)), **writer.members}
     _warn_of_lost(writer.lost)
     with written_whole(Path(path)) as part:
-        part.write_bytes(whole_file(__version__, type(model).__name__, said, members))
+        part.write_bytes(file_of(__version__, type(model).__name__, said, members))
 
 
 def load(

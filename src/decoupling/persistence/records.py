@@ -109,7 +109,7 @@ class Writer:
         return self._member("arrays", "npy", array_bytes(array))
 
     def _objects(self, array: AnyArray) -> Any:
-        """Objects as the distinct ones, and which of them is where: names repeat."""
+        """Describe an array of objects by its distinct ones and their places: names repeat."""
         places: dict[tuple[type, Hashable], int] = {}
         codes = [places.setdefault((type(v), v), len(places)) for v in array.ravel().tolist()]
         distinct = [self.tree(value, Hashable) for _, value in places]

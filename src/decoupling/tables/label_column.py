@@ -33,9 +33,9 @@ _BELIEVED: Final = 20
 
 
 def guess_label(table: Table, others: Sequence[str], prefix: str | None) -> str:
-    """The column that is called so, or else the last one if it can be one of labels.
+    """Name of the column of labels: one called label or class, or else the last, if that may be it.
 
-    Columns among ``others``, and those whose names begin with ``prefix``, are none.
+    Columns among ``others``, and columns whose names begin with ``prefix``, cannot be it.
     """
     from pyarrow import compute, types
 
@@ -141,7 +141,10 @@ def _text(cell: object) -> str:
 
 
 def as_label(text: str, known: Iterable[object]) -> Any:
-    """What was typed, as a label: the one that is written so, or of the type of the others.
+    """Turn a typed text into a label.
+
+    It is the known label that is written like the text. If there is none, the text becomes a label
+    of the type that the known ones have.
 
     Examples
     --------

@@ -21,7 +21,7 @@ def as_names(name: str, names: Names) -> tuple[Hashable, ...]:
 
 
 def plain_names(names: Names) -> tuple[Hashable, ...]:
-    """Names as a tuple; those of an array as Python has them, which print as they read."""
+    """Names as a tuple. Those of an array become values of Python, which print without a type."""
     return tuple(names.tolist() if isinstance(names, np.ndarray) else names)
 
 

@@ -25,7 +25,8 @@ _OWN_OVER_OTHER: Final = 1.2
 # Share of the rows of a class that are counted, the surest ones: where classes overlap, the others
 # are often members of another class, whose labels would look like mistakes.
 _SUREST: Final = 0.5
-# Rows of a class that are counted at least, where half of them would be fewer.
+# Smallest number of rows to count in a class, where half of its rows would be fewer. With twice as
+# many, small classes would count rows that are less sure.
 _ENOUGH: Final = 40.0
 # Weight of chance in the choice of a bin. At 1 Hoeffding's bound would count in full, and the
 # largest bin would nearly always be taken.

@@ -30,11 +30,12 @@ _NEAR_GAMMA: Final = 0.05
 # What the moves of gamma are taken to shrink by, from one to the next, is at most this: with 1 it
 # would never arrive.
 _SLOWEST: Final = 0.9999
-# A leap of length a, and the step after it, multiply what is left of a way by l (1 - a (1 - l))^2,
-# where plain steps multiply it by l: a long leap along the slow ways, l near 1, inflates whatever
-# there is on the others, be it only rounding. The product of these leaps in turn does so for no l
-# from 0 to 1, and yet they go as far as seventy steps: T learned with them does not depend on how
-# its statistics were rounded.
+# Lengths of leaps, in the order in which they take turns. A plain step multiplies the distance to
+# the end by l, which differs by direction and is near 1 in slow ones. A leap of length a, and the
+# step after it, multiply it by l (1 - a (1 - l))^2. So a long leap helps in slow directions and
+# enlarges errors in the others, even those of rounding. The three factors multiplied are at most 1
+# for every l from 0 to 1, and the three leaps go as far as seventy steps: T does not depend on how
+# its statistics were rounded. With twice the lengths it would.
 _LEAPS_IN_TURN: Final = (29.0, 3.6, 1.55)
 # Iterations of an interrupted run that rows replay at a time: their T are then in memory together.
 _REPLAYED_TOGETHER: Final = 20

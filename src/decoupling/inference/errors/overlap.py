@@ -54,7 +54,7 @@ def transition_k_hat(
     n_rows: float,
     gamma: FloatArray,
 ) -> float | None:
-    """k-hat of what is reported of T, by draws that are always the same.
+    """k-hat of the reported distribution of T. The draws for it are always the same.
 
     Parameters
     ----------

@@ -26,9 +26,9 @@ _FLAT: Final = 1e-8
 _NOTHING: Final = 1e-290
 # A trial value nearer to 0 than this, over the largest draw, is the exponential distribution.
 _NEARLY_EXPONENTIAL: Final = 1e-9
-# The shape is drawn towards this one ...
+# Mean of the prior of the shape: as published.
 _PRIOR_SHAPE: Final = 0.5
-# ... as much as so many draws would draw it there: as published.
+# Weight of that prior, in draws: as published. With twice as many it would count for twice as much.
 _PRIOR_DRAWS: Final = 10.0
 
 

@@ -17,7 +17,7 @@ from decoupling.inference.math.intervals import beta_interval
 TOGETHER: Final = 600
 # Least sum of concentrations that is reported of a row of T: it can be divided by.
 _TINY: Final = 1e-12
-# Level of the intervals of the prior: what is beyond them it has as good as excluded.
+# Level of the intervals of the prior. The prior all but excludes values beyond them.
 _NEARLY_ALL: Final = 0.99
 
 

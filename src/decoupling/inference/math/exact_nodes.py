@@ -21,7 +21,8 @@ _LEFT_TAIL: Final = 38
 _LARGEST_LOG: Final = 700.0
 # Singular values are computed from so many times the size of the basis in exponents w.
 _OVERSAMPLING: Final = 8
-# Chebyshev points serve this share of the tolerance: what is picked of them then serves all of it.
+# Share of the tolerance that the Chebyshev points may use up, so that a basis that is made of them
+# keeps to the tolerance.
 _SAFETY: Final = 1e-2
 # Bases that are kept for the next steps, some 10 kB each.
 _KEPT_BASES: Final = 256

@@ -48,7 +48,7 @@ _SMOOTH: Final = 3.0
 _VANISHED: Final = 40.0
 # Error of the interpolation of M in pi, added up over the nodes: a part of the 1e-8 of the method.
 _INTERPOLATION: Final = 3e-10
-# Power of ten that the error of one value of M is not asked to be below: it is rounding.
+# Exponent of ten of the smallest error that is asked of one value of M. Below it is rounding.
 _LEAST_TOLERANCE: Final = -15
 # M is accurate absolutely, not relatively: what is below this is as good as 0, and is kept above 0
 # so that one factor can be divided out of the product again.

@@ -121,12 +121,12 @@ class Blocks(Protocol):
     def update(
         self, function: Callable[[Rows], Result], merge: Callable[[Result, Result], Result]
     ) -> Result:
-        """Merged results of a function that may change what is inferred of its rows."""
+        """Call a function on every block and merge the results; what is inferred may change."""
 
     def query(
         self, function: Callable[[Rows], Result], merge: Callable[[Result, Result], Result]
     ) -> Result:
-        """Merged results of a function that leaves its rows as they are."""
+        """Call a function on every block and merge the results; rows stay as they are."""
 
 
 def nothing(first: None, second: None) -> None:

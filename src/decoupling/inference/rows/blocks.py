@@ -101,7 +101,7 @@ class RowBlocks:
     def update(
         self, function: Callable[[Rows], Result], merge: Callable[[Result, Result], Result]
     ) -> Result:
-        """Merged results of a function, which may change its rows: they are where they stay."""
+        """Call a function on every block and merge the results; it may change rows in place."""
         return reduce(merge, self.each(function))
 
     query = update

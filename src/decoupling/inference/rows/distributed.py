@@ -145,7 +145,7 @@ class ChunkBlocks:
     def update(
         self, function: Callable[[Rows], Result], merge: Callable[[Result, Result], Result]
     ) -> Result:
-        """Merged results of a function that may change what is inferred of its rows."""
+        """Call a function on every chunk and merge the results; what is inferred may change."""
         from dask import compute, delayed, persist
 
         updated = self._each(_updated, function, merge)
@@ -159,7 +159,7 @@ class ChunkBlocks:
     def query(
         self, function: Callable[[Rows], Result], merge: Callable[[Result, Result], Result]
     ) -> Result:
-        """Merged results of a function that leaves its rows as they are."""
+        """Call a function on every chunk and merge the results; rows stay as they are."""
         from dask import compute, persist
 
         tasks = list(persist(*self._each(_queried, function, merge)))

@@ -50,7 +50,7 @@ def pick_rows(multiplicity: FloatArray, n_rows: int) -> IntArray:
 
 
 def that_count(multiplicity: FloatArray) -> BoolArray:
-    """Which rows stand for any, (N,): a weight of 0 is kept as next to nothing."""
+    """Which rows count, (N,). Those of weight 0 do not: they are kept with a tiny number."""
     return np.asarray(multiplicity > _NOTHING * multiplicity.max())
 
 
