@@ -218,7 +218,7 @@ def infer_again(
 def rounds_answer(
     options: Options, given: FitInput, label_model: LabelModel, posterior: Posterior, rounds: Rounds
 ) -> Retrained:
-    """The rounds, averaged with what may count beside them."""
+    """The answer: an average over the rounds and the other estimates that may count beside them."""
     names = names_beside(
         given.task, from_bags=label_model.form.from_bags, held_out=options.cv is not None
     )

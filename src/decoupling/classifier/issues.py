@@ -142,7 +142,7 @@ class LabelIssues:
 
 
 def _aligned(cells: Sequence[tuple[str, ...]]) -> list[str]:
-    """Lines of equal columns; names, which are the third and the fourth, to the left."""
+    """Lines with cells padded to columns; the third and fourth hold names and align left."""
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     sides = (">", ">", "<", "<", ">", ">")
     form = "  ".join(f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=True))

@@ -206,7 +206,7 @@ def _report_rounds(results: Any, configs: list[Any], folder: Path) -> None:
 
 
 def _report(results: Any, like: Any, many: int, folder: Path) -> None:
-    """Write tables and figures of all results like one, and print what they show."""
+    """Write tables and figures of all results of the same kind, and print what they show."""
     from decoupling.experiments.curves_report import draw_curves, shapes, summarise, table
 
     found = summarise(results, like)

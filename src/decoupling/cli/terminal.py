@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import typer
 from rich.console import Console
@@ -19,7 +19,12 @@ from decoupling.run.settings import OPTIONS
 console = Console(highlight=False, soft_wrap=True)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
-BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 2, 3, 130
+# Exit code after an error that the user can mend: a file, an option, a missing package.
+BAD_INPUT: Final = 2
+# Exit code if all files were written, but the inference has not converged.
+NOT_CONVERGED: Final = 3
+# Exit code after Ctrl-C, as shells have it: 128 and the number of the signal.
+INTERRUPTED: Final = 130
 
 
 @contextmanager

@@ -103,7 +103,7 @@ def rounds_table(found: list[TaskRuns]) -> str:
 
 
 def rounds_shapes(found: list[TaskRuns]) -> list[Shape]:
-    """The paper's findings that these results can speak of."""
+    """Check the findings of the paper for which these results have the runs."""
     by_key = {(one.config.task, one.start): one for one in found}
     out = []
     for (task, start), one in by_key.items():
@@ -125,7 +125,7 @@ def rounds_shapes(found: list[TaskRuns]) -> list[Shape]:
 
 
 def _better_start(title: str, decoupled: TaskRuns, plain: TaskRuns) -> list[Shape]:
-    """Round against round; and against the plain start when it had relabelled as many rows."""
+    """Compare the two starts: after equally many rounds, and after equally many new labels."""
     length = max(one.by_round("F1").shape[1] for one in (decoupled, plain))
     rounds = zip(decoupled.by_round("F1", length), plain.by_round("F1", length), strict=False)
     gain = np.concatenate([ours[2:] - other[2:] for ours, other in rounds])

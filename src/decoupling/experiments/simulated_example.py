@@ -62,7 +62,7 @@ class SimulatedConfig:
 
     @property
     def digest(self) -> str:
-        """Short name of this, and of all that is fixed."""
+        """Short name of these options together with those that are fixed."""
         text = json.dumps([asdict(self), GUESS, NETWORK])
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 

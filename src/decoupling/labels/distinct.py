@@ -76,7 +76,7 @@ def _is_same(value: Any, unlabelled: Hashable) -> bool:
 
 
 def _kind(of: type) -> str:
-    """Types of the same kind may stand in one column."""
+    """Kind of a type: labels of one column must be of one kind."""
     if issubclass(of, str):
         return "str"
     if issubclass(of, (bool, np.bool_)):

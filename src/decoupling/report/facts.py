@@ -168,7 +168,7 @@ class Facts:
         owners = np.flatnonzero(self.task.own >= 0)
         own = self.task.own[owners]
         labelled = 1.0 - self.transitions[owners, 0] * self.task.has_unlabelled
-        # Half the width of the interval of p(own label | class, labelled) is so many deviations.
+        # Standard deviation of p(own label | class, labelled), from the width of its interval.
         width = (self.upper - self.lower)[owners, own] / np.maximum(labelled, 1e-12)
         deviation = width / (2.0 * float(ndtri((1.0 + LEVEL) / 2.0)))
         among = weight @ self.conditional[owned][:, owners] / n  # (K,)

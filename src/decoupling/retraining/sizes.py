@@ -31,11 +31,11 @@ class ClassCalibration:
     Attributes
     ----------
     temperature : float
-        t, 1 or more: softens.
+        t, 1 or more. Logarithms are divided by it, which makes probabilities less sure.
     offsets : array (C,)
-        b, added to the logarithms before that.
+        b, added to the logarithms before they are divided.
     transitions : array (C, S)
-        T that goes with it.
+        T under which the labels are most probable with these two.
     """
 
     temperature: float

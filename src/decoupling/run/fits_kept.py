@@ -36,7 +36,8 @@ _OURS: Final = (_RUN, ".run.*.part.json", "*.fit")
 _SHARE: Final = 0.03
 # Networks of scikit-learn answer an interruption with this warning, and return half trained.
 _HALF_TRAINED: Final = "Training interrupted by user."
-# Forged ones could crash the process: the folder is that of a run of one's own.
+# Types that are built from a kept fit although a forged file of them could crash the process: the
+# folder was written by the user's own run.
 _TREES: Final = frozenset(
     {
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",

@@ -78,7 +78,7 @@ class CutEdges:
         return np.asarray(ndtr(z))
 
     def believable(self, theta: float) -> BoolArray:
-        """Whether so little weight is cut that chance does it at most in a share ``theta``."""
+        """Whether the cut weight is so small that chance reaches it with ``theta`` at most."""
         return np.asarray(self.p_value <= theta)
 
 

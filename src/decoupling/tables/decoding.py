@@ -45,7 +45,7 @@ class TableError(ValueError):
 
 
 def guess_encoding(path: Path) -> str:
-    """By its first bytes; UTF-8 if all of it is; UTF-16 by its zeros; else Windows-1252.
+    """Guess the encoding of a file: its byte order mark, UTF-8, UTF-16 or Windows-1252.
 
     A file that is UTF-8 but for a few bytes is refused: all of its other letters beyond ASCII would
     be read as something else.
@@ -73,14 +73,14 @@ def guess_encoding(path: Path) -> str:
 
 
 class _Letters:
-    """How many characters of a kind a text has, and the first with its line."""
+    """Counts characters of a kind in a text, and keeps the first of them with its line."""
 
     def __init__(self, kind: re.Pattern[str]) -> None:
         self.kind = kind
         self.count, self.first, self.line = 0, "", 0
 
     def add(self, text: str, line: int) -> None:
-        """Count those of another part, which begins in this line."""
+        """Count the characters in another part of the text; ``line`` is the line it begins in."""
         found = None if self.count else self.kind.search(text)
         if found:
             self.first, self.line = found[0], line + text.count("\n", 0, found.start())

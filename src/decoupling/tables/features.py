@@ -178,7 +178,7 @@ def category_cells(table: Table, name: str) -> Any:
 
 
 def _words_or_numbers(column: Any, n_distinct: int) -> str:
-    """Why a column of many texts is none of categories."""
+    """Say why a column with many different texts is not one of categories."""
     return (
         _odd_numbers(column) or f"{n_distinct:,} different words in {len(column):,} rows name them"
     )

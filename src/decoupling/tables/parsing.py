@@ -36,7 +36,7 @@ _SHOWN: Final = 3
 
 @dataclass(frozen=True)
 class Layout:
-    """How a text is a table.
+    """Delimiter and header of a text file, and how many lines to skip before the header.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ def find_layout(file: str, sample: str, delimiter: str | None) -> Layout:
 
 
 def _records(sample: str, delimiter: str) -> list[list[str]]:
-    """Cells of the lines that have any, up to a cell that is longer than this way takes."""
+    """Cells of each line that is not empty; a cell too long for the csv module ends the list."""
     records: list[list[str]] = []
     try:
         for record in csv.reader(io.StringIO(sample, newline=None), delimiter=delimiter):
@@ -97,7 +97,7 @@ def _records(sample: str, delimiter: str) -> list[list[str]]:
 
 
 def _guess_delimiter(sample: str) -> str:
-    """The one that cuts most records into as many cells, of these the one with most cells."""
+    """The delimiter that cuts most lines into equally many cells; of several that with most cells."""
 
     def agreement(delimiter: str) -> tuple[float, int]:
         try:

@@ -1,4 +1,4 @@
-"""How often labels occur: what was counted, and a table of it."""
+"""Frequencies of labels: read from counts, and shown as a table."""
 
 from __future__ import annotations
 

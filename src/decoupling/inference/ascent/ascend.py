@@ -124,7 +124,7 @@ def natural_ascent(ascent: Ascent) -> None:
 def _resume(
     ascent: Ascent, checkpoint: Checkpoint, leaps: Iterator[float]
 ) -> tuple[float, list[float]]:
-    """Go to where an interrupted run had come; its last leap, and the moves of gamma."""
+    """Repeat the steps of an interrupted run; return its last leap and the moves of gamma."""
     monitor, leap, moves = ascent.monitor, 0.0, [0.0]
     done = checkpoint.iterations(ascent.state.class_prior, monitor.max_iter)
     _replay(ascent, done)

@@ -54,7 +54,7 @@ class KnownGamma:
 
     @property
     def learned(self) -> bool:
-        """It never changes."""
+        """False: a constant is not learned."""
         return False
 
     @property
@@ -137,11 +137,11 @@ class GammaPosterior:
 
     @property
     def learned(self) -> bool:
-        """It changes with every step."""
+        """True: every step changes it."""
         return True
 
     def resumed(self, other: Gamma) -> GammaPosterior:
-        """Q(gamma) where another run ended, if it learned gamma in the same way."""
+        """q(gamma) at the end of another run; unchanged if that learned gamma in another way."""
         if isinstance(other, GammaPosterior) and len(other.location) == len(self.location):
             return replace(self, shape=other.shape, location=other.location)
         return self
@@ -224,7 +224,7 @@ class GammaPosterior:
         return present
 
     def stepped(self, log_sum: FloatArray, n_rows: float) -> GammaPosterior:
-        """Q(gamma) for the next rows, where the bound is no lower than before.
+        """q(gamma) for the next rows, where the bound is no lower than before.
 
         While gamma goes on in one direction it goes further than suits the rows at hand, since the
         rows will follow.
@@ -287,7 +287,7 @@ class GammaPosterior:
         )
 
     def _log_normaliser(self) -> float:
-        """Ln Z of the prior, restricted to gamma in fixed shares if only the mass is learned."""
+        """ln Z of the prior, restricted to gamma in fixed shares if only the mass is learned."""
         if len(self.location) == len(self.share):
             return self.prior.log_normaliser()
         return self.prior.log_normaliser(tuple(self.share.tolist()))

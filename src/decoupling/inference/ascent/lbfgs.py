@@ -77,7 +77,7 @@ class _Variables:
 
     @cached_property
     def start(self) -> DirichletRows:
-        """Q(T) at the start."""
+        """q(T) at the start."""
         return self.ascent.state.transitions
 
     @cached_property

@@ -52,7 +52,7 @@ def warm_state(
     *,
     learn_transitions: bool,
 ) -> State:
-    """Where another run ended, with its T and gamma.
+    """State that begins with the T and the gamma of another run.
 
     The prior of T may have had other zeros then: the zeros of T are those of ``problem``.
     """

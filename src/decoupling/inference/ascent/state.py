@@ -36,10 +36,10 @@ class Gamma(Protocol):
         """Terms of the bound that depend on gamma alone."""
 
     def raised(self, log_sum: FloatArray, n_rows: float) -> Self:
-        """Q(gamma) that suits rows with this sum of E[ln Y], (C,)."""
+        """q(gamma) that suits rows with this sum of E[ln Y], (C,)."""
 
     def stepped(self, log_sum: FloatArray, n_rows: float) -> Self:
-        """Q(gamma) for the next rows, no lower in the bound than it was."""
+        """q(gamma) for the next rows, no lower in the bound than it was."""
 
     def moved_from(self, other: Self) -> float:
         """Distance from ``other``, in standard deviations given the rows."""

@@ -50,7 +50,7 @@ class DrawnRows:
 
     @cached_property
     def squares(self) -> FloatArray:
-        """Their squares, (n, m, C)."""
+        """Squares of the draws, (n, m, C)."""
         return np.asarray(self.draws**2)
 
     @classmethod

@@ -279,7 +279,7 @@ def _moments(
 
 
 def _worth(logs: FloatArray) -> FloatArray:
-    """Shares of draws with these logarithms of importance weights, the largest cut short."""
+    """Shares of draws, from the logarithms of their importance weights; large ones are cut."""
     worth = np.minimum(softmax(logs), len(logs) ** -0.5)
     return np.asarray(worth / worth.sum())
 

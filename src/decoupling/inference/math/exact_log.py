@@ -44,7 +44,8 @@ from decoupling.inference.math.exact_nodes import Nodes
 from decoupling.inference.math.exact_tables import Tables
 from decoupling.inference.math.method import Method, Range, Slopes, concentration_range
 
-# Of a logarithm of a concentration, where steps end at the edge of a range.
+# Rounding error of the binary logarithm of a concentration, generously. With far more, tables would
+# be used a little outside the range that they were made for.
 _ROUNDING: Final = 1e-9
 
 
@@ -78,7 +79,7 @@ class Exact(Method):
 
     @property
     def keeps_tables(self) -> bool:
-        """They are made for a range of concentrations."""
+        """True: tables serve a range of concentrations, which `prepare` announces."""
         return True
 
     def prepare(self, low: FloatArray, high: FloatArray) -> None:
@@ -212,10 +213,10 @@ class Exact(Method):
 
 
 def _powers_of_two(low: FloatArray, high: FloatArray) -> Range:
-    """A range no narrower than this one, but for rounding, which small changes leave as it is.
+    """The range widened to powers of two, so that small changes of it need no new tables.
 
-    Steps end at the edge of the range before, a power of two: rounding must not take it for the
-    next one.
+    Steps often end exactly at an edge of the last range, which is a power of two. Rounding must not
+    widen such a range to the next power.
     """
     low = np.exp2(np.floor(np.log2(low) + _ROUNDING))
     high = np.exp2(np.ceil(np.log2(high) - _ROUNDING))

@@ -130,4 +130,4 @@ class Blocks(Protocol):
 
 
 def nothing(first: None, second: None) -> None:
-    """Merge results that are none."""
+    """Merge the results of functions that return nothing."""
