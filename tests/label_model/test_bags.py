@@ -170,3 +170,9 @@ def test_the_mean_is_near_p_of_the_label():
     assert np.abs(bags - plain).mean() < 0.005
     usual = plain[:, 1] < 0.3  # all but the few that are most like the carriers
     np.testing.assert_allclose(bags[usual], plain[usual], atol=0.03)
+
+
+@pytest.mark.parametrize("thinning", [0.0, -1.0, np.inf, np.nan])
+def test_thinning_is_finite_and_above_0(thinning):
+    with pytest.raises(ValueError, match="thinning must be finite and above 0"):
+        BalancedBags(Ensemble((), 2), thinning)

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoupling import DecouplingClassifier, Posterior, load
+from decoupling.fits.ensembles import Ensemble
 from decoupling.persistence.archive import array_bytes, array_of
 from decoupling.persistence.consistency import check_whole
 from decoupling.persistence.manifest import SCHEMA
@@ -135,6 +136,17 @@ def test_rows_with_a_label_of_no_class_are_refused(path):
     names = np.array(["wasp", *model.observed_.values[1:]], dtype=object)
     model.observed_ = replace(model.observed_, values=names)
     with pytest.raises(ValueError, match=r"unknown labels in .* rows: 'wasp'"):
+        check_whole(model)
+
+
+@pytest.mark.parametrize("within", [Ensemble((), 2), Ensemble((None,), 2), Ensemble((None,), 3)])
+def test_bags_without_classifiers_of_their_codes_are_refused(path, within):
+    model = loaded(path, FILES["one_sided"])
+    form = model.label_model_.form
+    bags = replace(form.ensemble.models[0], ensemble=within)
+    forged = replace(form, ensemble=replace(form.ensemble, models=(bags,)))
+    model.label_model_ = replace(model.label_model_, form=forged)
+    with pytest.raises(ValueError, match=r"no classifiers of 2 classes|without probabilities"):
         check_whole(model)
 
 

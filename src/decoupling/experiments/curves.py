@@ -189,7 +189,7 @@ def _f1(data: CleanData, task: LabellingTask, classes: IntArray, guess: AnyArray
 
 
 def _as_it_is(task: LabellingTask, names: AnyArray, label_proba: FloatArray) -> AnyArray:
-    """Most probable label, taken for the class; unlabelled stands for the negative class, if any."""
+    """Most probable label, taken for the class; "unlabelled" is the negative class, if any."""
     if task.positives is None:
         return np.asarray(names[1:][label_proba[:, 1:].argmax(axis=1)])
     return np.asarray(np.array([NEGATIVE, *names[1:]])[label_proba.argmax(axis=1)])

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
+from math import isfinite
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -38,6 +39,10 @@ class BalancedBags:
 
     ensemble: Ensemble
     thinning: float
+
+    def __post_init__(self) -> None:
+        if not (isfinite(self.thinning) and self.thinning > 0):
+            raise ValueError(f"thinning must be finite and above 0; got {self.thinning!r}.")
 
     @property
     def classes_(self) -> IntArray:

@@ -12,13 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from decoupling._typing import AnyArray
 from decoupling._validation import SUM_TOLERANCE, check_evidence, check_positive
 from decoupling.classifier.estimator import DecouplingClassifier
-from decoupling.fits.ensembles import Ensemble, Renamed
+from decoupling.fits.ensembles import Ensemble
 from decoupling.inference.ascent.gamma_posterior import GammaPosterior, KnownGamma
 from decoupling.inference.posterior import Posterior, posterior_parts
-from decoupling.label_model.bags import BalancedBags
 from decoupling.label_model.model import LabelModel
 from decoupling.likelihood.average import AveragedAnswer
-from decoupling.persistence.skops_files import NotKept
+from decoupling.persistence.kinds import RECORDS, fields_of
 from decoupling.retraining.answer import BESIDE, INFERRED, Retrained
 from decoupling.setred.classifier import SetredClassifier
 from decoupling.transitions.choice import label_codes
@@ -248,14 +247,20 @@ def _check_ensemble(ensemble: Any, n_codes: int) -> None:
             )
         _check_distributions(np.array(ensemble.weights))
     for model in ensemble.models:
-        inner = model.model if isinstance(model, Renamed) else model
-        if isinstance(inner, BalancedBags) and n_codes == 2:
-            _check_above_0(inner.thinning)
-            inner = inner.ensemble
-        if isinstance(inner, Ensemble):
-            _check_ensemble(inner, n_codes)
-        elif not isinstance(inner, NotKept) and not hasattr(inner, "predict_proba"):
-            raise ValueError("a classifier without probabilities")
+        _check_member(model, n_codes)
+
+
+def _check_member(model: Any, n_codes: int) -> None:
+    """A classifier, or a record of ours with classifiers of the same codes in its fields."""
+    if isinstance(model, Ensemble):
+        _check_ensemble(model, n_codes)
+        return
+    if not hasattr(model, "predict_proba"):
+        raise ValueError("a classifier without probabilities")
+    if type(model) in RECORDS.values():
+        for name, hint in fields_of(type(model)).items():
+            if hint in (Any, Ensemble):
+                _check_member(getattr(model, name), n_codes)
 
 
 def _check_finite(*arrays: AnyArray | float) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from decoupling._text import Message
+from decoupling.classifier.fit_input import is_prefit
 from decoupling.diagnostics.reasons import (
     AT_PRIOR,
     SINGULAR,
@@ -166,7 +167,7 @@ def _held_out(clf: DecouplingClassifier, facts: Facts) -> Reason:
             "agrees with {share} of their labels: mistakes may be learnt by heart. Use {@cv:=5}."
         )
         return _reason("red", "held out", "in-sample", text, share=percent(share))
-    if isinstance(clf.cv, str):
+    if is_prefit(clf.cv):
         text = (
             "The classifier was fitted elsewhere: if it saw the labels of these rows, it may know "
             "their mistakes by heart."

@@ -97,7 +97,10 @@ def _records(sample: str, delimiter: str) -> list[list[str]]:
 
 
 def _guess_delimiter(sample: str) -> str:
-    """The delimiter that cuts most lines into equally many cells; of several that with most cells."""
+    """The delimiter that cuts most lines into equally many cells.
+
+    Of several that do so equally well, it is the one with the most cells in a line.
+    """
 
     def agreement(delimiter: str) -> tuple[float, int]:
         try:
