@@ -1,5 +1,6 @@
 """CONTRIBUTING.md: its picture and its recipes name what is in the tree."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src/decoupling"
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+PACKAGES = sorted(path.parent for path in PACKAGE.glob("*/**/__init__.py"))
 PICTURE = TEXT.split("## The tree is the flow")[1].split("```")[1]
 FILES = sorted(set(re.findall(r"`((?:[a-z_]+/)+(?:[a-z_]+\.(?:py|html))?)`", TEXT)))
 DEFINED = sorted(set(re.findall(r"`(\w+)` (?:in|of) `((?:[a-z_]+/)+(?:[a-z_]+\.py)?)`", TEXT)))
@@ -26,6 +28,15 @@ def test_the_picture_has_all_modules_beside_them():
 def test_no_package_stands_twice():
     names = re.findall(r"\b([a-z_]+)/", PICTURE)
     assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_a_package_says_what_its_modules_are_for(package):
+    """Who opens a folder reads there which file to open next."""
+    described = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8")))
+    inside = {path.stem for path in package.glob("*.py") if not path.stem.startswith("_")}
+    inside |= {path.parent.name for path in package.glob("*/__init__.py")}
+    assert inside <= set(re.findall(r"`(\w+)`", described))
 
 
 @pytest.mark.parametrize("path", FILES)

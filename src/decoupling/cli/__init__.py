@@ -1,4 +1,9 @@
-"""The command line: parses, calls, prints."""
+"""The command line: parses, calls, prints.
+
+Commands are in `checking`, `running`, `using`, `demonstrating` and `reproduce`. They share
+`options`, `terminal` for what is printed, `progress` for the bar, `pipes` for standard input, and
+`run_files` for the files of a run.
+"""
 
 from __future__ import annotations
 

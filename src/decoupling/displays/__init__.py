@@ -2,6 +2,9 @@
 
 Each display is made by a class method that also draws it, keeps the numbers behind the figure, and
 draws it again with ``plot``. Drawing needs matplotlib: ``pip install "decoupling[plot]"``.
+
+There is one in each of `elbo`, `label_issues`, `reliability` and `transition`; `drawing` and
+`arguments` help all of them.
 """
 
 from decoupling.displays.elbo import ElboDisplay

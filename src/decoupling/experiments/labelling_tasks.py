@@ -1,4 +1,7 @@
-"""The paper's labelling tasks: clean classes in, labels out."""
+"""The paper's labelling tasks: clean classes in, labels out.
+
+They draw labels for its experiments. The tasks that can be solved are in `transitions.tasks`.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """A table from a CSV, TSV or Parquet file, whatever its encoding and delimiter.
 
+`decoding` finds the encoding of a text file, `parsing` its delimiter and its header.
 Cells of text files are read as text first, and a column becomes numbers if all of its cells are.
 What had to be guessed is kept with the table, so that it can be told.
 """
