@@ -9,6 +9,7 @@ from benchmarks.table import Measurement
 from benchmarks.timing import best_of, progress
 from decoupling import agreement_terms
 
+# Labels, S: ten classes and unlabelled. Cost grows with them in proportion.
 N_LABELS = 11
 Terms = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
 

@@ -17,7 +17,9 @@ from benchmarks.timing import progress
 from decoupling import DecouplingClassifier, TransitionPrior
 from decoupling.datasets import give_labels
 
+# Time of the inference over that of the label model, at most.
 SHARE = 0.1
+# Seconds that `import decoupling` may take beyond `import sklearn`.
 IMPORT_SECONDS = 0.2
 
 

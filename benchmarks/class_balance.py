@@ -26,7 +26,9 @@ from decoupling.datasets.fashion_mnist import CLASSES
 
 README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- class balance: begin -->", "<!-- class balance: end -->"
+# Observations that a row counts for.
 EVIDENCES = (1.0, 10.0, 100.0)
+# Labelled rows of the positive class of Fashion MNIST.
 N_LABELLED = 1_000
 
 

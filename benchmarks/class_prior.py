@@ -13,9 +13,13 @@ from benchmarks.timing import progress
 from decoupling import ClassPrior, TransitionPrior, infer
 from decoupling.inference.posterior import posterior_parts
 
+# Rows of a simulation.
 N_ROWS = 5_000
+# Share of the simulations whose 95% interval holds gamma, at least.
 COVERAGE = 0.85
+# True gamma by the number of classes.
 GAMMAS = {2: (0.5, 0.2), 4: (0.7, 0.1, 0.1, 0.3), 10: tuple(np.linspace(0.05, 0.5, 10))}
+# Share of wrong labels where T is known.
 NOISE = 0.2
 # What labels say, how noisy they are, evidence, method, simulations.
 SETTINGS = [

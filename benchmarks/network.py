@@ -14,6 +14,7 @@ from benchmarks.timing import progress
 from decoupling.experiments.networks import NETWORKS
 
 OPTIONS = NETWORKS["cnn"]
+# Options that the experiments train with.
 USED = {
     "threads": 1,
     "batch": int(OPTIONS["batch"]),
@@ -21,6 +22,7 @@ USED = {
     "dropout": "filters",
     "fused": True,
 }
+# Options that are changed one by one, to see what each is worth.
 OTHERS = [
     {"threads": 2},
     {"batch": 32},

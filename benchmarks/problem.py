@@ -4,9 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+# Classes, C, as many as Fashion MNIST has.
 N_CLASSES = 10
 N_LABELS = N_CLASSES + 1  # column 0 is unlabelled
+# Sum of the concentrations of each row of the prior of T, by default.
 STRENGTH = 50.0
+# Rows that are drawn at a time: memory grows with them.
 _BLOCK = 10_000
 
 

@@ -27,6 +27,7 @@ from decoupling.datasets import give_labels
 
 README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- recipe: begin -->", "<!-- recipe: end -->"
+# Name of the class that is never labelled.
 NEGATIVE = -1
 
 
@@ -57,6 +58,7 @@ class Data:
 
 # With all true labels these score what the reference reports for its own, which it does not name.
 DIGITS = {"PU": (3,), "3 positives": (2, 3, 6), "7 positives": (1, 2, 3, 4, 5, 6, 7)}
+# Data sets, and which of their classes are positive.
 DATA = {
     data.name: data
     for data in (

@@ -35,7 +35,9 @@ from decoupling.inference.posterior import posterior_parts
 from decoupling.inference.rows.block import Rows
 from decoupling.inference.rows.blocks import RowBlocks
 
+# Iterations of each run, whether or not it has converged.
 ITERATIONS = 10
+# Rows of a chunk of Dask. A worker holds some of these at a time.
 CHUNK = 250_000
 _ROOT = Path(__file__).resolve().parents[1]
 PAGE = _ROOT / "docs" / "guide" / "scale.md"

@@ -28,9 +28,11 @@ from benchmarks.table import Measurement
 from benchmarks.timing import best_of, progress
 from decoupling import infer
 
+# Largest difference of two T that agree.
 AGREE = 0.01
 # After so many passes the T of a peer moves no further, but for its random starts of the rows.
 SETTLED = 10
+# Options of `infer` under which it solves the problem of a topic model.
 OPTIONS = {"expected_log": "bound", "evidence": 1.0}
 
 
@@ -131,6 +133,7 @@ class Sklearn:
         return self._model.components_ / self._model.components_.sum(axis=1, keepdims=True)
 
 
+# Topic models, and how many times faster `infer` is to be.
 PEERS: tuple[tuple[type[Gensim] | type[Sklearn], float], ...] = ((Gensim, 50.0), (Sklearn, 25.0))
 
 

@@ -18,6 +18,7 @@ from benchmarks.timing import progress, seconds
 from decoupling.run.settings import Settings
 from decoupling.run.solving import read_problem
 
+# Rows of the wide tables: few, so that columns decide the time.
 ROWS = 60
 
 

@@ -46,6 +46,7 @@ class Problem:
         return Prior(rows, known, gamma, start.prior.rate, start.prior.eta)
 
 
+# Small problems whose exact posterior is sampled, by name.
 PROBLEMS = {
     problem.name: problem
     for problem in (

@@ -104,11 +104,13 @@ def given(kind: str, classes: np.ndarray, seed: int = 1) -> np.ndarray:
     return np.where(shown[seen], CLASSES[labels[said]], None)
 
 
+# Classifiers of three kinds.
 ESTIMATORS: dict[str, Callable[[], Any]] = {
     "logistic": lambda: None,
     "forest": lambda: RandomForestClassifier(8, max_depth=4, random_state=0),
     "neighbours": lambda: KNeighborsClassifier(7),  # takes no weights
 }
+# Kind of labels and options, by task.
 TASKS: dict[str, tuple[str, dict[str, Any]]] = {
     "noisy": ("wrong: all", {"task": "noisy"}),
     "noisy, half missing": ("wrong: half", {"task": "noisy"}),
@@ -130,6 +132,7 @@ TASKS: dict[str, tuple[str, dict[str, Any]]] = {
     "complementary": ("not: all", {"task": "complementary"}),
     "complementary, half": ("not: half", {"task": "complementary"}),
 }
+# The same, for options that are changed one at a time.
 OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "noise is known": ("wrong: all", {"noise": 0.2}),
     "labelled is known": ("right: one", {"task": "positive-unlabelled", "labelled": 0.7}),
@@ -380,6 +383,7 @@ def inferred(posterior: Any) -> Answer:
     }
 
 
+# Options of `infer`, by the name of the problem.
 INFER: dict[str, dict[str, Any]] = {
     "bound": {},
     "paper": {"expected_log": "taylor", "evidence": 1.0},

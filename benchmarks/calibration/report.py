@@ -18,6 +18,7 @@ from decoupling.experiments.figures import save_figure
 Kept = dict[tuple[Setting, int], dict[str, dict[str, list[float]]]]
 # What a 90% interval of T is to hold, where the model holds.
 ASKED = (0.85, 0.95)
+# Place of the 90% intervals among the levels.
 NINETY = LEVELS.index(0.9)
 KINDS = ("T, integrated", "T, mean field", "balance, integrated", "balance, mean field",
          "class probabilities")  # fmt: skip

@@ -20,14 +20,19 @@ from decoupling.experiments import json_lines
 
 FOLDER = Path(__file__).parents[2] / "results" / "calibration"
 STORE = FOLDER / "coverage.jsonl"
+# Probabilities that intervals are to hold with.
 LEVELS = (0.5, 0.8, 0.9, 0.95)
+# Data sets of a line of results. With twice as many a stopped run loses twice the work.
 BATCH = 50
 LIGHTS = ("green", "amber", "red")
 # Kinds of rows where the evidence is that of a kind; "auto" is 100, and so many labels a kind has.
 KINDS = {200: 8, 2000: 20, 20000: 50}
+# Labels of each kind of rows, and the evidence that "auto" stands for.
 OBSERVATIONS = 100
+# Sum of the concentrations of each row of T. Twice as much draws T nearer to its mean.
 STRENGTH = 20.0
 
+# What T is drawn from, by the name of the task.
 PRIORS = {
     "noisy, 2 classes": TransitionPrior.noisy(["a", "b"], noise=0.2, strength=STRENGTH),
     "noisy, 4 classes": TransitionPrior.noisy(list("abcd"), noise=0.3, strength=STRENGTH),

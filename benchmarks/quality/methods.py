@@ -290,6 +290,7 @@ def true_labels(problem: Problem, model: object, seed: int) -> Answer:
     return _fitted(problem, model, np.arange(len(codes)), codes)
 
 
+# Methods that compete, by the names in the tables.
 METHODS = {
     "decoupling": ours(),
     "SETRED": setred,

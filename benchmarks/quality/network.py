@@ -199,6 +199,7 @@ def with_rates(problem: Problem) -> Answer:
     return ours(labelled=labelled, noise=noise, learn_transitions=False)(problem)
 
 
+# Methods that take the p(label | x) of a network, by the names in the tables.
 METHODS = {
     "naive": naive,
     "Elkan-Noto": elkan_noto,

@@ -27,6 +27,7 @@ R_LIBRARY = Path("/usr/lib/R/site-library")
 LEAST = 3
 # Of the members of a class that can be labelled, so many are, where not all are.
 LABELLED = {"semi 1%": 0.01, "semi 10%": 0.1, "PU": 0.2, "multi-PU": 0.2, "multi-PU noise": 0.2}
+# Share of the labels that are wrong, by task.
 WRONG = {"noise 20%": 0.2, "noise 40%": 0.4, "multi-PU noise": 0.2}
 TASKS = (
     "semi 1%", "semi 10%", "noise 20%", "noise 40%", "class-conditional",
@@ -184,6 +185,7 @@ def _bundled(load: Callable[..., tuple[np.ndarray, np.ndarray]]) -> Callable[[],
     return lambda: load(return_X_y=True)
 
 
+# Data sets: rows to train on, group, and positive classes of the one-sided tasks.
 DATA = {
     "digits": Data(_bundled(load_digits), 1200, "tune", (3, 2, 6)),
     "wine": Data(_bundled(load_wine), 120, "tune", (1, 0)),

@@ -15,6 +15,7 @@ from decoupling import TransitionPrior
 FOLDER: Final = Path(__file__).resolve().parents[1] / "generated"
 
 ANIMALS: Final = ("cat", "dog", "bird")
+# Priors that are drawn, by task.
 PRIORS: Final = {
     "supervised": TransitionPrior.supervised(ANIMALS),
     "semi-supervised": TransitionPrior.semi_supervised(ANIMALS, labelled=0.3),
@@ -57,7 +58,9 @@ QUESTIONS: Final = (
 BLUE: Final = "#0072b2"
 # From this share of blue on, white is read better than the colour of the page's text.
 DARK: Final = 0.85
+# Width of a cell, in pixels.
 CELL_WIDTH: Final = 76
+# Height of a cell, in pixels.
 CELL_HEIGHT: Final = 34
 LINE: Final = 'fill="none" stroke="currentColor" stroke-width="1.5"'
 LINK: Final = f'fill="var(--pst-color-link, {BLUE})" font-family="monospace"'
