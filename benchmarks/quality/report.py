@@ -86,6 +86,10 @@ def pages(
             "1 is best; a method that does not take a task shares the last place. SETRED, which is "
             "ours too, is ranked in place of the default, where it was run.",
             tables.overview(results),
+            "In how many settings ours is the best or within a standard error of it, and its mean "
+            "rank beside that of the best other method: by family of tasks, group of data and "
+            "classifier.",
+            tables.standing(results),
         ),
         "means.md": _page(
             "Mean scores",
