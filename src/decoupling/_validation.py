@@ -124,7 +124,7 @@ def as_numbers(name: str, values: ArrayLike) -> AnyArray:
         if array.ndim == 0 and not isinstance(array.item(), Number | np.number | str | bytes):
             raise TypeError(f"got {'None' if values is None else type(values).__name__}")
         if array.dtype.kind == "O":
-            # Those of pandas refuse to be numbers.
+            # Gaps of pandas, pd.NA, cannot be made numbers.
             gaps = np.asarray(np.frompyfunc(is_gap, 1, 1)(array), dtype=bool)
             array = np.where(gaps, np.nan, array)
         if array.dtype.kind in "OUS":

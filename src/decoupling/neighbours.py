@@ -59,7 +59,7 @@ def neighbour_graph(
         # Which of equally near rows is found depends on how OpenMP divides the search. The search
         # also limits linear algebra, and would restore what another thread has set for the moment.
         with ONE_THREAD, one_openmp_thread():
-            # Without X the rows themselves are not their own neighbours, equal ones are.
+            # Called without rows, it leaves out each row itself, but no row that is equal to it.
             distances, rows = search.kneighbors()
     ends = np.arange(0, k * n_rows + 1, k)
     found = sparse.csr_array(

@@ -139,7 +139,7 @@ def _decoupled(
         **inference,
     )  # fmt: skip
     with warnings.catch_warnings():
-        # What they say of few labels and of unsure classes, the scores show.
+        # Warnings are about few labels and unsure classes, which the scores show anyway.
         warnings.simplefilter("ignore", UserWarning)
         clf.fit(train, given)
     out = {}
@@ -159,7 +159,7 @@ def _decoupled(
         out["T"] = transition_error(clf.transitions_, truth)
         lower, upper = clf.transition_interval(_LEVEL)
         inside = (lower <= truth) & (truth <= upper)
-        # What is known is no estimate, and no interval for a concentration has 0 in it.
+        # Entries that are known have no interval to check, and no interval of T holds 0.
         out["T in interval"] = float(inside[(truth > 0) & (upper > lower)].mean())
     return out
 

@@ -99,7 +99,7 @@ def self_train(source: str, config: Config, run: int, *, download: bool = False)
         **common,
     )
     with warnings.catch_warnings():
-        # What they say of few labels and of unsure classes, the scores show.
+        # Warnings are about few labels and unsure classes, which the scores show anyway.
         warnings.simplefilter("ignore", UserWarning)
         setred.fit(data.X, given, true_classes=targets)
     missing = given == UNLABELLED

@@ -85,7 +85,7 @@ def classifier_or_default(estimator: Any) -> Any:
     from sklearn.linear_model import LogisticRegression
 
     default = LogisticRegression(max_iter=1000)
-    # Nobody else can ask for it.
+    # With routing a classifier must ask for weights, and the user has no hold of this one.
     return default.set_fit_request(sample_weight=True) if _routing_enabled() else default
 
 

@@ -36,7 +36,7 @@ def own_rows(X: Any, rows: IntArray) -> Any:
     ['c', 'a']
     """
     some = _safe_indexing(X, rows)
-    # Of all rows in their order pandas makes a second dataframe in the same memory.
+    # If all rows are taken in their order, pandas returns a dataframe that shares their memory.
     shares = library_of(X).name == "pandas" and len(some) == len(X)
     return some.copy(deep=True) if shares else some
 

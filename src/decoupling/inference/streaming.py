@@ -136,7 +136,7 @@ class StreamingInference:
         )
         method, state = Bound(transitions), State(transitions, gamma)
         with rows as blocks, warnings.catch_warnings():
-            # A block that has not quite settled is what the next ones make up for.
+            # Later blocks make up for one that has not quite settled.
             warnings.simplefilter("ignore", ConvergenceWarning)
             start_classes(problem, method, blocks, learn_transitions=False)
             trace = ascend(problem, state, method, blocks, options)

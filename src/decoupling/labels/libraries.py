@@ -93,7 +93,8 @@ def library_of(y: Any) -> Library:
         return Library()
     index = None
     if name == "pandas":
-        # A categorical has no index; that of a series is told from an entry called so by the type.
+        # A categorical has no index. The type is asked, since a series offers its entries as
+        # attributes, too, and one of them may be called "index".
         index = y.index if hasattr(type(y), "index") else import_module(name).RangeIndex(len(y))
     return Library(name, index, _dtype(y))
 

@@ -63,7 +63,7 @@ def appearance(name: Hashable) -> Hashable:
     """
     text = str(name)
     if not text.isascii():
-        # Lower case may compose letters anew.
+        # Folding the case can leave letters decomposed, so the text is normalised once more.
         text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     text = "".join(map(_drawn, text))
     text = " ".join(text.casefold().split())

@@ -54,9 +54,9 @@ class AveragedAnswer:
     shares : array (K, P)
         How much each part counts in a mixture, called m above; rows are distributions.
     temperatures : array (K,)
-        t, more than 1 softens.
+        t. Logarithms are divided by it; more than 1 makes probabilities less sure.
     offsets : array (K, C)
-        b, added to the logarithms before that.
+        b, added to the logarithms before they are divided.
     """
 
     weights: FloatArray

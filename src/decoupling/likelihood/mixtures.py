@@ -54,6 +54,6 @@ def with_shares(proba: FloatArray, weight: FloatArray, shares: FloatArray) -> Fl
     scale = np.ones_like(shares)
     for _ in range(_SCALINGS):
         mean = scale * ((weight / (proba @ scale)) @ proba) / weight.sum()
-        # A class that nothing is left of, or should be, is not scaled: a row may have no other.
+        # A class whose mean or share is 0 keeps its scale: some row may have this class alone.
         scale *= np.divide(shares, mean, out=np.ones_like(shares), where=(mean > 0) & (shares > 0))
     return np.asarray(proba * scale / (proba @ scale)[:, None])

@@ -219,7 +219,7 @@ class Reader:
     def _estimator(self, estimator: type, params: dict[str, Any], fitted: dict[str, Any]) -> Any:
         hints, expected = parameters_of(estimator), FITTED[estimator]
         unknown = sorted(set(params) - set(hints) | set(fitted) - set(expected))
-        # One that was never fitted is a parameter of another.
+        # An estimator that is a parameter of another one need not be fitted.
         missing = sorted(set(expected) - set(fitted) - OPTIONAL) if fitted else []
         if unknown or missing:
             raise ValueError(f"{estimator.__name__} has no {unknown}, and needs {missing}")

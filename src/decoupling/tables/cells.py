@@ -54,7 +54,7 @@ def _has_commas(column: Any, delimiter: str) -> bool:
     whole = compute.sum(compute.match_substring_regex(some, r"^[-+]?\d+$")).as_py()
     if not len(with_comma) or len(with_comma) + whole <= len(some) // 2:
         return False
-    # Where commas part cells, those within numbers may as well part thousands.
+    # In a file whose delimiter is a comma, 1,234 is more likely a thousand than a decimal.
     thousands = compute.all(compute.match_substring_regex(with_comma, _THOUSANDS)).as_py()
     return not (delimiter == "," and thousands)
 

@@ -148,7 +148,7 @@ def parse(path: Path, encoding: str, layout: Layout, *, trimmed: bool = True) ->
     try:
         cells = arrow_csv.read_csv(
             _from_header(path, encoding, layout),
-            # One thread, since rows have no numbers otherwise.
+            # With several threads pyarrow does not number the bad rows.
             read_options=arrow_csv.ReadOptions(
                 use_threads=False, block_size=LONGEST, column_names=names, skip_rows=0
             ),
@@ -170,7 +170,7 @@ def parse(path: Path, encoding: str, layout: Layout, *, trimmed: bool = True) ->
         ) from error
     if bad:
         _refuse_ragged(path, encoding, layout, [row.actual_columns for row in bad], cells.num_rows)
-    # Of rows with line breaks in them, those of up to two blocks have come through.
+    # The reader lets rows of up to two blocks through if they have line breaks in their cells.
     if cells.nbytes > LONGEST and _longest_row(cells) > LONGEST:
         raise _too_long(path)
     cells = cells.slice(1)  # the header
@@ -225,7 +225,7 @@ def _numbered(
             raise TableError(
                 f"{path.name}, line {line}: a quote is opened and never closed."
             ) from error
-        # Other quotes that are not as they should be do no harm: the table has been read.
+        # Other errors of quoting do no harm: the table has been read.
     finally:
         csv.field_size_limit(limit)
 

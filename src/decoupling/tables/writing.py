@@ -165,7 +165,7 @@ def refuse_existing(
     """Refuse a folder that has files of these names, or cannot be one; inputs in any case."""
     there = [folder, *folder.parents]
     for path in (*there, *(folder / name for name in names)):
-        # One would be replaced by a file, or be found at the end to be no folder.
+        # A file would replace such a link, and a folder behind it could not be made at the end.
         if path.is_symlink() and not path.exists():
             raise TableError(
                 f"{path} is a link to {path.readlink()}, which is not there. Make that, remove the "

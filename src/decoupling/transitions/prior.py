@@ -85,7 +85,7 @@ class TransitionPrior:
         rows = check_mean(mean)
         n_classes, n_labels = rows.shape
         strengths = check_strength(strength, n_classes)
-        # Rows that are known, as those that are all but known, have their mean in place of it.
+        # Rows that are known, or stronger than 1, are checked by their mean: strengths may be huge.
         check_range("strength times mean", rows * np.minimum(strengths, 1.0)[:, None])
         object.__setattr__(self, "mean", frozen(rows))
         object.__setattr__(self, "strength", frozen(strengths))

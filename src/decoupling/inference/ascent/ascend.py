@@ -88,7 +88,7 @@ def natural_ascent(ascent: Ascent) -> None:
     method = shared_steps.evaluator(ascent.method, state, blocks)
     if not isinstance(method, CoordinateMethod):
         shared_steps.begin_backtracking(state, method, blocks)
-    # With T and gamma known rows go to their own limits, and what they leapt over is forgotten.
+    # If T and gamma are known, each row has a limit of its own, which long leaps cannot change.
     alone = not options.learn_transitions and not state.class_prior.learned
     leaps = cycle((LONGEST_LEAP,) if alone else _LEAPS_IN_TURN)
     leap, moves = 0.0, [0.0]

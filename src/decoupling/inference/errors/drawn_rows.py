@@ -146,7 +146,7 @@ class DrawnRows:
             square = (weight[:, None, :] @ self.squares[rows])[:, 0]
             total += float(self.counts[rows] @ logs)
             mean += share[rows] @ own
-            # Rows that are equal have one Y, and members of a row's classes by chance.
+            # Equal rows share one Y. Which of its classes each of them belongs to is chance, too.
             variance += share[rows] ** 2 @ (square - own**2)
             variance += share[rows] @ (own - square) / n_rows
         return total, mean, variance

@@ -259,8 +259,9 @@ def _moments(
     mean = np.tensordot(worth, drawn, axes=1)
     variance = np.tensordot(worth, (drawn - mean) ** 2, axes=1)
     if effective < _ENOUGH:
-        # Of many entries no draw is like the posterior in all: its curvature says more, and
-        # draws are weighed as those of the normal distribution that has it.
+        # If T has many entries, no draw is near the posterior in all of them. Then variances come
+        # from the curvature at the maximum, and draws are weighed by the normal distribution with
+        # that curvature.
         worth = _worth(-0.5 * (steps**2).sum(axis=1) - proposed)
         mean = objective.position.transitions(z)
         turned = objective.position.project(mean).T @ root  # (C S, directions): of ln T

@@ -72,7 +72,7 @@ def all_together(sample: RowSample, log_transitions: FloatArray, reported: Repor
     """Error bars from the covariance of all entries of T, (C S, C S)."""
     response, free = respond(sample, log_transitions), reported.free
     given = reported.gamma_covariance(response.log_by_gamma)
-    # Gamma follows T, and through the rows it takes information from it.
+    # Gamma moves with T, so that rows which both depend on tell less of T.
     by_transitions = reported.n_rows * response.log_by_transitions  # (C, C S)
     follows = given @ by_transitions
     missing = reported.n_rows * response.counts_by_transitions + by_transitions.T @ follows
@@ -133,7 +133,7 @@ def by_leading_classes(
         by_transitions, slope = n_rows * response.log, response.mean  # (C, L)
         follows = np.zeros_like(slope)
         if reported.class_prior.learned:
-            # Gamma follows T, and through the rows it takes information from it.
+            # Gamma moves with T, so that rows which both depend on tell less of T.
             follows = given @ by_transitions
             slope = slope + mean_by_gamma @ follows
         missing = n_rows * response.counts + by_transitions.T @ follows

@@ -35,7 +35,7 @@ class Bound(CoordinateMethod):
         super().__init__(transitions)
         self.owners = LabelOwners.of(transitions.parameters > 0)
         logs = transitions.expected_log()  # (C, S)
-        # That of the owner, since the others have minus infinity.
+        # E[ln T] of the owner is the largest of its column: it is minus infinity in other classes.
         self.owned_logs = logs[:, self.owners.owned].max(axis=0)
         self.transition_logs = logs[:, self.owners.shared]  # (C, S'): of the shared labels
         self.label_shift = self.transition_logs.max(axis=0)  # (S',)

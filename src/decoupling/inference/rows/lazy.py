@@ -59,7 +59,8 @@ class LazyRows:
             numbers = np.flatnonzero(numbers)
         if numbers.dtype.kind not in "iu" and numbers.size > 0:
             return np.asarray(np.asarray(self)[key])
-        # Where the rows are among those picked: so columns are paired with them as in an array.
+        # Only the rows that were asked for are computed. Indexing them by their places pairs them
+        # with the other indices as numpy would.
         places = np.arange(numbers.size).reshape(numbers.shape)
         values = self._values(numbers.astype(np.int64).ravel())
         return np.asarray(values[(places, *rest)])

@@ -67,5 +67,6 @@ def _check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> FloatA
     first_offence("sample_weight", weight, bad, "not a finite number of 0 or more", advice)
     if not weight.any():
         raise ValueError("sample_weight is 0 for every row: nothing is left to learn from.")
-    # So little of a row adds nothing, while its own step may still be divided by it.
+    # A row of weight 0 gets a weight too small to change any sum, by which its own step can still
+    # be divided.
     return np.maximum(weight, _NOTHING)

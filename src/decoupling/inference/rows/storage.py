@@ -219,7 +219,7 @@ def _reading_parquet(path: str | Path) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError) as error:
-        # What the system refuses has a number; what pyarrow does not understand has none.
+        # Errors of the system have a number; those of pyarrow about the file have none.
         if isinstance(error, MemoryError) or getattr(error, "errno", None) is not None:
             raise
         raise ValueError(
