@@ -6,13 +6,14 @@ import json
 import multiprocessing
 import os
 import re
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 from pyarrow import parquet
 
-from decoupling import SetredClassifier, TransitionPrior, infer, save
+from decoupling import SetredClassifier, TransitionPrior, _files, infer, save
 from decoupling.cli.running import _beside
 from decoupling.fits.ensembles import fit_clone
 from decoupling.persistence.archive import packed, unpacked
@@ -82,6 +83,61 @@ def test_d08_fits_stay_after_an_error_in_writing(
     assert fits == []
     command("run", "pets.csv", *QUICK, "--out", "again")
     assert files_of(tmp_path / "out") == files_of(tmp_path / "again")
+
+
+def test_d08_fits_stay_after_an_error_of_the_machine(table, command, refused, fits, monkeypatch):
+    """A disk or memory that is full while classifiers are fitted: the fits before it are good."""
+
+    def second_fails(*arguments):
+        if fits:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        fits.append(None)
+        return fit_clone(*arguments)
+
+    table()
+    line = ("run", "pets.csv", *QUICK, "--out", "out")
+    with monkeypatch.context() as patch:
+        patch.setattr("decoupling.run.fits_kept.fit_clone", second_fails)
+        assert "1 fits are kept in out.resume: --resume goes on from them." in refused(*line)
+    fits.clear()
+    command(*line, "--resume")
+    assert len(fits) == 1
+
+
+def test_d08_fits_without_room_are_counted(table, refused, monkeypatch):
+    places = []
+
+    @contextmanager
+    def written_whole(path):
+        if places and path not in places:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        places.append(path)
+        with _files.written_whole(path) as part:
+            yield part
+
+    def fail(*arguments, **options):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    table()
+    monkeypatch.setattr("decoupling.run.fits_kept.written_whole", written_whole)
+    monkeypatch.setattr("decoupling.persistence.save", fail)
+    output = refused("run", "pets.csv", *QUICK, "--out", "out")
+    assert "0 fits are kept in out.resume (there is no room for 2 more)" in output
+
+
+@pytest.mark.parametrize("what", ["table through a pipe", "one file"])
+def test_d08_a_full_disk_is_named_wherever_it_is(table, refused, tmp_path, monkeypatch, what):
+    def full(*arguments, **options):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    if what == "one file":
+        path = tmp_path / "classes.csv"
+        with pytest.raises(OSError, match=rf"to write {path}: [\d.]+ MB are free"):
+            with whole_file(path, force=False):
+                full()
+        return
+    monkeypatch.setattr("decoupling.cli.pipes.shutil.copyfileobj", full)
+    assert re.search(r"to write \S+stdin: [\d.]+ MB are free", refused("check", "-"))
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="a folder that takes no files")
