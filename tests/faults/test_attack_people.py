@@ -375,6 +375,26 @@ def test_d13_whatever_a_file_says_of_itself(table, tmp_path):
     assert refusals > 100
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["seed = true", "folds = true", "seed = -1", "noise = nan", "rounds = false", 'raw_csv = "no"'],
+)
+def test_d14_settings_in_a_file_are_of_their_kind(table, refused, fits, line):
+    """To Python true is the number 1: it would be the seed."""
+    table()
+    Path("run.toml").write_text(f'file = "pets.csv"\n[settings]\n{line}\n')
+    assert f"run.toml: {line.split()[0]} cannot be" in refused("run", "--config", "run.toml")
+    assert fits == []
+
+
+@pytest.mark.parametrize("sign", ["comma", "", ";"])
+def test_d14_other_decimal_signs(table, refused, sign):
+    """Any of them was taken as a point."""
+    table()
+    output = refused("check", "pets.csv", "--decimal", sign)
+    assert f"--decimal must be . or ,; got {sign!r}." in output
+
+
 def test_d15_the_folder_where_one_is(table, command, tmp_path, monkeypatch):
     table("work.csv")
     folder = tmp_path / "here"
@@ -416,6 +436,15 @@ def test_d20_probabilities_that_do_not_sum_to_1(table, command, refused, pets, t
     output = refused("apply", "out", "bad.csv", "--out", "x.csv")
     assert "1.3 at row 5 is the sum of a row that is not 1" in output
     assert not (tmp_path / "x.csv").exists()
+
+
+def test_d20_errors_of_the_system(table, refused):
+    """What it is and of which file, without the number that the system gives it."""
+    table()
+    assert "nowhere.toml: No such file or directory." in refused("run", "--config", "nowhere.toml")
+    assert ".: Is a directory." in refused("run", "--config", ".")
+    output = refused("run", "pets.csv", *QUICK, "--out", "n" * 300)
+    assert f"Error: {'n' * 300}: File name too long." in output
 
 
 def test_d20_a_number_of_five_thousand_digits(with_ids, refused):
