@@ -314,6 +314,15 @@ def _frame(rows):
     return pandas.DataFrame(rows, columns=["weight", "size"])
 
 
+def test_d13_dates_are_no_numbers_for_a_model_of_python(refused, in_python):
+    """Such a model has learned from numbers, and dates would be taken as days."""
+    save(in_python, "model")
+    lines = [f"{k % 10},2020-01-{1 + k % 28:02}" for k in range(90)]
+    Path("dates.csv").write_text("\n".join(["weight,size", *lines]))
+    output = refused("apply", "model", "dates.csv", "--out", "x.csv")
+    assert "column 'size' has times, such as" in output
+
+
 def test_d13_models_of_another_kind(table, refused, pets, tmp_path):
     table()
     prior = TransitionPrior.noisy(["ant", "bee"], noise=0.2)
