@@ -12,7 +12,7 @@ import os
 import re
 import traceback
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -25,7 +25,9 @@ from pyarrow import parquet
 from typer.testing import CliRunner
 
 from decoupling.cli import app
+from decoupling.persistence import describe
 from decoupling.tables.reading import read_table
+from decoupling.tables.units import NUMBER, TIME
 
 EXAMPLES = int(os.environ.get("DECOUPLING_EXAMPLES", "40"))
 SEEDS = st.integers(0, 2**32 - 1)
@@ -439,7 +441,29 @@ def assert_allowed(table, folder):
     assert len(found) == n_rows
     assert_distributions(found, 1e-4)
     assert "far outside" not in said
+    assert_other_units_are_refused(table, folder, options)
     return "an answer with warnings" if "Warning:" in output else "an answer"
+
+
+def assert_other_units_are_refused(table, folder, options):
+    """Dates where the model had numbers, and numbers where it had dates, are no rows for it."""
+    features = describe(folder / "out" / "model.decoupling")["about"]["features"]
+    units = {feature["name"]: feature["unit"] for feature in features}
+    for name, unit in units.items():
+        if unit not in (TIME, NUMBER) or table.names.count(name) != 1:
+            continue
+        place, rows = table.names.index(name), range(table.n_rows)
+        days = [f"2020-{1 + row % 12:02}-{1 + row % 28:02}" for row in rows]
+        cells = days if unit == NUMBER else [str(43_831 + row) for row in rows]
+        columns = [cells if k == place else column for k, column in enumerate(table.columns)]
+        kinds = ["category" if k == place else kind for k, kind in enumerate(table.kinds)]
+        other = replace(table, columns=columns, kinds=kinds, form=table.form | {"damage": None})
+        path = folder / f"other.{'parquet' if table.form['parquet'] else 'csv'}"
+        path.write_bytes(as_parquet(other) if table.form["parquet"] else as_text(other))
+        code, said = called("apply", "out", path, *options, "--out=other-classes.csv", "--trust")
+        assert code == BAD_INPUT, said
+        assert re.search("in the rows that the model learned from|of the kind 'number'", said), said
+        return
 
 
 def words(output):

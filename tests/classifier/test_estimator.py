@@ -996,7 +996,7 @@ def test_a_fitted_classifier_of_something_else(fitted, error, message):
         (LinearRegression(), "LinearRegression has no predict_proba"),
         (StandardScaler(), "StandardScaler has no predict_proba"),
         (GaussianNB, "instance of scikit-learn estimator instead of a class"),
-        ("logistic", "does not seem to be a scikit-learn estimator"),
+        ("logistic", "must be a classifier with fit and predict_proba; got 'logistic'"),
     ],
     ids=str,
 )

@@ -363,6 +363,12 @@ def test_d20_a_classifier_without_classes(pets, make):
         SetredClassifier(Nameless()).fit(X, np.where(np.arange(len(y)) < 50, y, None))
 
 
+@pytest.mark.parametrize("value", [{}, [], object, 3, "logistic"])
+def test_d20_what_is_no_classifier(pets, make, value):
+    with pytest.raises(TypeError, match="estimator must be a classifier with fit and predict_pro"):
+        make(value).fit(*pets)
+
+
 @pytest.mark.parametrize("classes", [list, tuple, np.array], ids=["list", "tuple", "array"])
 def test_d20_classes_in_a_list_will_do(pets, make, classes):
     X, y = pets[0], labels_of(pets[1], "noisy")

@@ -1,7 +1,10 @@
 """p(label | x), options and files that make `infer` answer wrongly, or in the words of others."""
 
+import errno
 import shutil
+from contextlib import contextmanager
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ from decoupling import ReliabilityDisplay, StreamingInference, TransitionPrior, 
 from decoupling.inference.ascent import elbo
 from decoupling.inference.ascent.terms import Terms
 from decoupling.inference.math.dirichlet import DirichletRows
+from decoupling.inference.rows.storage import _write_npy
 
 NAMES = ["ant", "bee", "cow"]
 OTHER = ["cow", "bee", "ant"]
@@ -200,6 +204,30 @@ def test_d20_every_damage_of_a_checkpoint(problem, tmp_path):
         np.testing.assert_array_equal(found.transitions, expected.transitions)
     assert refusals > len(good) / 2
     shutil.rmtree(tmp_path / "kept")
+
+
+# ------------------------------------------------------------------------------ full disks
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a file for which there is no room")
+@pytest.mark.parametrize("kind", ["iterator", "answer"])
+def test_d08_a_full_disk_is_named(problem, monkeypatch, kind):
+    """NumPy says how many entries were written, and not that the disk is full."""
+    rows = np.tile(problem.label_proba, (500, 1))
+
+    @contextmanager
+    def full(*arguments, **options):
+        with open("/dev/full", "w+b") as file:
+            yield file
+
+    if kind == "iterator":
+        monkeypatch.setattr("decoupling.inference.rows.storage.tempfile.TemporaryFile", full)
+        with pytest.raises(OSError, match=r"to write \S+: [\d.]+ MB are free"):
+            infer(iter([rows]), problem.concentration)
+    else:
+        with pytest.raises(OSError, match="No space left") as caught:
+            _write_npy(Path("/dev/full"), [rows], rows.shape)
+        assert caught.value.errno == errno.ENOSPC
 
 
 # ---------------------------------------------------------------------------------- bound

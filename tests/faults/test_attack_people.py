@@ -6,13 +6,14 @@ import json
 import multiprocessing
 import os
 import re
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 from pyarrow import parquet
 
-from decoupling import SetredClassifier, TransitionPrior, infer, save
+from decoupling import SetredClassifier, TransitionPrior, _files, infer, save
 from decoupling.cli.running import _beside
 from decoupling.fits.ensembles import fit_clone
 from decoupling.persistence.archive import packed, unpacked
@@ -82,6 +83,61 @@ def test_d08_fits_stay_after_an_error_in_writing(
     assert fits == []
     command("run", "pets.csv", *QUICK, "--out", "again")
     assert files_of(tmp_path / "out") == files_of(tmp_path / "again")
+
+
+def test_d08_fits_stay_after_an_error_of_the_machine(table, command, refused, fits, monkeypatch):
+    """A disk or memory that is full while classifiers are fitted: the fits before it are good."""
+
+    def second_fails(*arguments):
+        if fits:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        fits.append(None)
+        return fit_clone(*arguments)
+
+    table()
+    line = ("run", "pets.csv", *QUICK, "--out", "out")
+    with monkeypatch.context() as patch:
+        patch.setattr("decoupling.run.fits_kept.fit_clone", second_fails)
+        assert "1 fits are kept in out.resume: --resume goes on from them." in refused(*line)
+    fits.clear()
+    command(*line, "--resume")
+    assert len(fits) == 1
+
+
+def test_d08_fits_without_room_are_counted(table, refused, monkeypatch):
+    places = []
+
+    @contextmanager
+    def written_whole(path):
+        if places and path not in places:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        places.append(path)
+        with _files.written_whole(path) as part:
+            yield part
+
+    def fail(*arguments, **options):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    table()
+    monkeypatch.setattr("decoupling.run.fits_kept.written_whole", written_whole)
+    monkeypatch.setattr("decoupling.persistence.save", fail)
+    output = refused("run", "pets.csv", *QUICK, "--out", "out")
+    assert "0 fits are kept in out.resume (there is no room for 2 more)" in output
+
+
+@pytest.mark.parametrize("what", ["table through a pipe", "one file"])
+def test_d08_a_full_disk_is_named_wherever_it_is(table, refused, tmp_path, monkeypatch, what):
+    def full(*arguments, **options):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    if what == "one file":
+        path = tmp_path / "classes.csv"
+        with pytest.raises(OSError, match=rf"to write {path}: [\d.]+ MB are free"):
+            with whole_file(path, force=False):
+                full()
+        return
+    monkeypatch.setattr("decoupling.cli.pipes.shutil.copyfileobj", full)
+    assert re.search(r"to write \S+stdin: [\d.]+ MB are free", refused("check", "-"))
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="a folder that takes no files")
@@ -258,6 +314,15 @@ def _frame(rows):
     return pandas.DataFrame(rows, columns=["weight", "size"])
 
 
+def test_d13_dates_are_no_numbers_for_a_model_of_python(refused, in_python):
+    """Such a model has learned from numbers, and dates would be taken as days."""
+    save(in_python, "model")
+    lines = [f"{k % 10},2020-01-{1 + k % 28:02}" for k in range(90)]
+    Path("dates.csv").write_text("\n".join(["weight,size", *lines]))
+    output = refused("apply", "model", "dates.csv", "--out", "x.csv")
+    assert "column 'size' has times, such as" in output
+
+
 def test_d13_models_of_another_kind(table, refused, pets, tmp_path):
     table()
     prior = TransitionPrior.noisy(["ant", "bee"], noise=0.2)
@@ -319,6 +384,26 @@ def test_d13_whatever_a_file_says_of_itself(table, tmp_path):
     assert refusals > 100
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["seed = true", "folds = true", "seed = -1", "noise = nan", "rounds = false", 'raw_csv = "no"'],
+)
+def test_d14_settings_in_a_file_are_of_their_kind(table, refused, fits, line):
+    """To Python true is the number 1: it would be the seed."""
+    table()
+    Path("run.toml").write_text(f'file = "pets.csv"\n[settings]\n{line}\n')
+    assert f"run.toml: {line.split()[0]} cannot be" in refused("run", "--config", "run.toml")
+    assert fits == []
+
+
+@pytest.mark.parametrize("sign", ["comma", "", ";"])
+def test_d14_other_decimal_signs(table, refused, sign):
+    """Any of them was taken as a point."""
+    table()
+    output = refused("check", "pets.csv", "--decimal", sign)
+    assert f"--decimal must be . or ,; got {sign!r}." in output
+
+
 def test_d15_the_folder_where_one_is(table, command, tmp_path, monkeypatch):
     table("work.csv")
     folder = tmp_path / "here"
@@ -360,6 +445,15 @@ def test_d20_probabilities_that_do_not_sum_to_1(table, command, refused, pets, t
     output = refused("apply", "out", "bad.csv", "--out", "x.csv")
     assert "1.3 at row 5 is the sum of a row that is not 1" in output
     assert not (tmp_path / "x.csv").exists()
+
+
+def test_d20_errors_of_the_system(table, refused):
+    """What it is and of which file, without the number that the system gives it."""
+    table()
+    assert "nowhere.toml: No such file or directory." in refused("run", "--config", "nowhere.toml")
+    assert ".: Is a directory." in refused("run", "--config", ".")
+    output = refused("run", "pets.csv", *QUICK, "--out", "n" * 300)
+    assert f"Error: {'n' * 300}: File name too long." in output
 
 
 def test_d20_a_number_of_five_thousand_digits(with_ids, refused):

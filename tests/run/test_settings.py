@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoupling.run.settings import Settings, file_digest, read_settings, settings_toml
+from decoupling.run.settings import (
+    LARGEST_SEED,
+    Settings,
+    file_digest,
+    read_settings,
+    settings_toml,
+)
 from decoupling.tables.reading import TableError
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -19,7 +25,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
     label=TEXT,
     exclude=st.lists(TEXT, max_size=3),
     noise=st.none() | st.floats(0, 1),
-    seed=st.integers(0, 2**40),
+    seed=st.integers(0, LARGEST_SEED),
 )
 def test_round_trip(tmp_path_factory, label, exclude, noise, seed):
     settings = Settings(label=label, exclude=tuple(exclude), noise=noise, seed=seed)

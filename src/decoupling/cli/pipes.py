@@ -10,6 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from decoupling._files import naming_full_disk
+
 _STDIN: Final = Path("-")
 
 
@@ -21,7 +23,7 @@ def as_file(path: Path) -> Iterator[Path]:
         return
     with TemporaryDirectory(prefix="decoupling-") as folder:
         copy = Path(folder) / "stdin"
-        with copy.open("wb") as target:
+        with naming_full_disk(copy), copy.open("wb") as target:
             if path == _STDIN:
                 shutil.copyfileobj(sys.stdin.buffer, target)
             else:

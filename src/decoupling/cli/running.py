@@ -206,11 +206,11 @@ def _resumable(out: Path, settings: Settings, table: str, *, resume: bool) -> It
     try:
         with keeping_fits(kept):
             yield kept
-    except Exception:
-        if kept.complete:
+    except Exception as error:
+        if kept.stays_after(error):
             kept.write_waiting()
             if is_there(kept.folder):
-                _note(f"{len(kept)} fits are kept in {kept.folder}: --resume goes on from them.")
+                _note(f"{_kept(kept)}: --resume goes on from them.")
         raise
     except KeyboardInterrupt:
         if kept.n_waiting:
@@ -221,11 +221,14 @@ def _resumable(out: Path, settings: Settings, table: str, *, resume: bool) -> It
             pass
         if not is_there(kept.folder):
             raise
-        _note(
-            f"Interrupted. {len(kept)} fits are kept in {kept.folder}: to go on, run the same "
-            "command with --resume."
-        )
+        _note(f"Interrupted. {_kept(kept)}: to go on, run the same command with --resume.")
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _kept(kept: KeptFits) -> str:
+    """Say how many fits are kept, and how many could not be."""
+    lost = f" (there is no room for {kept.n_waiting} more)" if kept.n_waiting else ""
+    return f"{len(kept)} fits are kept in {kept.folder}{lost}"
 
 
 def _note(text: str) -> None:

@@ -38,7 +38,7 @@ def plainly(
     try:
         yield
     except (ValueError, OSError, ModuleNotFoundError) as error:
-        errors.print(f"[bold red]Error:[/] {escape(shown(message_of(error).told(OPTIONS)))}")
+        errors.print(f"[bold red]Error:[/] {escape(shown(_words_of(error)))}")
         raise typer.Exit(BAD_INPUT) from error
     except (typer.Exit, typer.Abort):
         raise
@@ -54,6 +54,14 @@ def plainly(
     except KeyboardInterrupt:
         errors.print(f"Interrupted. {interrupted}")
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _words_of(error: Exception) -> str:
+    """An error in the words of the command line; of one of the system what, and of which file."""
+    if isinstance(error, OSError) and error.strerror:
+        named = "" if error.filename is None else f"{error.filename}: "
+        return f"{named}{error.strerror}."
+    return message_of(error).told(OPTIONS)
 
 
 def busy(step: str) -> AbstractContextManager[object]:

@@ -103,7 +103,11 @@ def tagged_like(tags: Any, estimator: Any) -> Any:
 
 
 def check_estimator_options(estimator: Any, fit_params: dict[str, Any]) -> None:
-    """Refuse weights that would go to the wrong class, or not everywhere."""
+    """Refuse what is no classifier, and weights that would go to the wrong class."""
+    if not hasattr(estimator, "fit") and not hasattr(estimator, "predict_proba"):
+        raise TypeError(
+            f"estimator must be a classifier with fit and predict_proba; got {estimator!r:.100}."
+        )
     can_say = hasattr(estimator, "get_params") and not isinstance(estimator, type)
     params = estimator.get_params() if can_say else {}
     for name, value in params.items():

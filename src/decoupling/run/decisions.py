@@ -11,7 +11,7 @@ import numpy as np
 from decoupling._text import UNLABELLED
 from decoupling._typing import AnyArray, BoolArray
 from decoupling.report.text import plain
-from decoupling.tables.label_column import as_label
+from decoupling.tables.label_column import label_reader
 from decoupling.tables.problem import Problem
 from decoupling.tables.reading import TableError, read_table
 from decoupling.tables.writing import as_written
@@ -75,6 +75,7 @@ def read_decisions(path: Path, problem: Problem) -> Decisions:
     place = {text: k for k, name in enumerate(names) for text in (plain(name), name)}
     known = {value for value in problem.labels.tolist() if value is not None}
     whole = {plain(label): str(label) for label in known}
+    read = label_reader(known)
     decided: dict[int, _Decided] = {}
     for number, cells in enumerate(zip(*columns.values(), strict=True), start=1):
         row, given, decision, name = map(as_written, cells)
@@ -91,7 +92,7 @@ def read_decisions(path: Path, problem: Problem) -> Decisions:
             raise TableError(
                 f"{where}: decision must be one of {', '.join(_DECISIONS)}; got {decision!r}."
             )
-        class_ = None if name is None else as_label(whole.get(name, name), known)
+        class_ = None if name is None else read(whole.get(name, name))
         if decision == "reject":
             if class_ not in (None, label):
                 raise TableError(

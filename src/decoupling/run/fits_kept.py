@@ -130,8 +130,7 @@ class KeptFits:
     Attributes
     ----------
     complete : bool
-        Whether no more fits are to come. An error then leaves the folder: what went wrong had to do
-        with what is made of the fits, and they need not be made again.
+        Whether no more fits are to come.
     """
 
     def __init__(self, folder: Path, run: Mapping[str, Any]) -> None:
@@ -147,6 +146,14 @@ class KeptFits:
     def __len__(self) -> int:
         """Fits in the folder."""
         return sum(not path.name.startswith(".") for path in self.folder.glob("*.fit"))
+
+    def stays_after(self, error: Exception) -> bool:
+        """Whether the folder stays: the fits are of use to the next run.
+
+        They are if what went wrong had to do with what is made of them, or with the machine, such
+        as a full disk or too little memory. Any other error would come again.
+        """
+        return self.complete or isinstance(error, OSError | MemoryError)
 
     @property
     def n_waiting(self) -> int:
@@ -263,14 +270,14 @@ def _content(name: str, array: AnyArray) -> bytes:
 def keeping_fits(kept: KeptFits) -> Iterator[None]:
     """Keep the fits made inside, and take those that were kept.
 
-    They are removed at the end, and after an error unless they are complete. An interruption leaves
-    them.
+    They are removed at the end, and after an error that they do not stay after. An interruption
+    leaves them.
     """
     token = FITTING.set(kept.fit)
     try:
         yield
-    except Exception:
-        if not kept.complete:
+    except Exception as error:
+        if not kept.stays_after(error):
             kept.remove()
         raise
     finally:

@@ -18,6 +18,7 @@ from decoupling.run.solving import Solved
 from decoupling.tables.features import Feature
 from decoupling.tables.probabilities import proba_array
 from decoupling.tables.reading import Table, TableError
+from decoupling.tables.units import NUMBER
 from decoupling.tables.values import feature_array
 from decoupling.tables.writing import write_csv, write_parquet
 from decoupling.transitions.choice import label_codes
@@ -113,7 +114,7 @@ def _rows_by_name(table: Table, clf: DecouplingClassifier) -> Any:
             "columns of a table they are is not known. Fit on a dataframe, or predict in Python: "
             "decoupling.load(path).predict_proba(rows)."
         )
-    features = [Feature(str(name), "number") for name in names]
+    features = [Feature(str(name), "number", unit=NUMBER) for name in names]
     _need(table, [feature.name for feature in features])
     rows = feature_array(table, features)
     if find_spec("pandas") is None:

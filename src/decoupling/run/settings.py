@@ -6,7 +6,7 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import Field, asdict, dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -187,13 +187,12 @@ def read_settings(path: Path) -> tuple[Settings, Path | None, str | None]:
         raise TableError(f"{path.name}: file cannot be {file!r}.")
     if not isinstance(given, dict):
         raise TableError(f"{path.name}: settings must be a table, [settings].")
-    kinds = {each.name: _KINDS[str(each.type)] for each in fields(Settings)}
-    unknown = sorted(set(given) - set(kinds))
+    known = {each.name: each for each in fields(Settings)}
+    unknown = sorted(set(given) - set(known))
     if unknown:
         raise TableError(f"{path.name} has settings that are not known: {', '.join(unknown)}.")
     for name, value in given.items():
-        items = value if isinstance(value, list) else []
-        if not isinstance(value, kinds[name]) or not all(isinstance(item, str) for item in items):
+        if not _may_be(known[name], value):
             raise TableError(f"{path.name}: {name} cannot be {value!r}.")
     plain: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in given.items()
@@ -203,6 +202,18 @@ def read_settings(path: Path) -> tuple[Settings, Path | None, str | None]:
         settings = replace(settings, decisions=str(path.parent / settings.decisions))
     table = None if file is None else Path(file) if file == "-" else path.parent / file
     return settings, table, content.get("sha256")
+
+
+def _may_be(setting: Field[Any], value: Any) -> bool:
+    """Whether a value in a file is of the kind of a setting, and within its bounds."""
+    # Not isinstance: to Python, true and false are numbers.
+    if type(value) not in _KINDS[str(setting.type)]:
+        return False
+    if isinstance(value, list):
+        return all(isinstance(item, str) for item in value)
+    option: Option = setting.metadata["option"]
+    above = option.least is None or value >= option.least
+    return above and (option.most is None or value <= option.most)
 
 
 def file_digest(path: Path) -> str:

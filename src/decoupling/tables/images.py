@@ -117,15 +117,16 @@ class ImageColumn(Sequence["bytes | None"]):
         file = self.folder / path
         try:
             # Before it is opened: to open a pipe may take for ever, to open a device may do harm.
-            if not stat.S_ISREG(file.stat().st_mode):
+            status = file.stat()
+            if not stat.S_ISREG(status.st_mode):
                 raise _NoImageError("is no file, but a folder, a device or a pipe")
+            # All cells may name the same huge file: it is not read each time to be left out.
+            if status.st_size > _MOST_BYTES:
+                raise _NoImageError(f"has more than {_MOST_BYTES // 1_000_000} MB")
             with file.open("rb") as opened:
-                data = opened.read(_MOST_BYTES + 1)
+                return opened.read(_MOST_BYTES)  # also if it grows meanwhile
         except OSError as error:
             raise _NoImageError(f"cannot be read ({error.strerror})") from error
-        if len(data) > _MOST_BYTES:
-            raise _NoImageError(f"has more than {_MOST_BYTES // 1_000_000} MB")
-        return data
 
     def warn_if_failed(self) -> None:
         """Warn once of all images that were asked for and could not be shown."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -156,14 +156,30 @@ def as_label(text: str, known: Iterable[object]) -> Any:
     ... )
     (1, -1, True, 'a')
     """
+    return label_reader(known)(text)
+
+
+def label_reader(known: Iterable[object]) -> Callable[[str], Any]:
+    """A function that does what `as_label` does for one text after the other.
+
+    Examples
+    --------
+    >>> read = label_reader([1, 2])
+    >>> read("1"), read("x")
+    (1, 'x')
+    """
     by_text = {str(label): label for label in known}
     kinds = {type(label) for label in by_text.values()}
-    if text in by_text:
-        return by_text[text]
-    if kinds == {bool}:
-        return {"true": True, "false": False}.get(text.lower(), text)
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    return int(number) if kinds == {int} and number.is_integer() else text
+
+    def read(text: str) -> Any:
+        if text in by_text:
+            return by_text[text]
+        if kinds == {bool}:
+            return {"true": True, "false": False}.get(text.lower(), text)
+        try:
+            number = float(text)
+        except ValueError:
+            return text
+        return int(number) if kinds == {int} and number.is_integer() else text
+
+    return read

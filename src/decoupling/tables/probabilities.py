@@ -9,7 +9,7 @@ import numpy as np
 
 from decoupling._typing import AnyArray, FloatArray
 from decoupling._validation import check_label_proba
-from decoupling.tables.label_column import as_label
+from decoupling.tables.label_column import label_reader
 from decoupling.tables.reading import Table, TableError
 
 
@@ -26,7 +26,8 @@ def find_label_proba(
             f"{table.listed_columns()}."
         )
     known = {value for value in labels.tolist() if value is not None}
-    names = [as_label(column[len(prefix) :], known) for column in columns]
+    read = label_reader(known)
+    names = [read(column[len(prefix) :]) for column in columns]
     names = [None if name in ("", "unlabelled") and name not in known else name for name in names]
     without = sorted(map(str, known - set(names)))
     if without:

@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+from decoupling._text import Message
 from decoupling._validation import needs_extra
 from decoupling.tables.cells import typed_columns
 from decoupling.tables.decoding import TableError as TableError
@@ -126,11 +127,14 @@ def read_table(
     ------
     TableError
         If the file is empty, has two columns of one name, rows of unequal length, bytes that are
-        no text, or lines of more than 16 MB.
+        no text, or lines of more than 16 MB; or if ``decimal`` is another sign.
     """
     with needs_extra("cli", "Reading a table"):
         import pyarrow  # noqa: F401
 
+    if decimal not in (None, ".", ","):
+        text = "{@decimal} must be . or ,; got {decimal!r}."
+        raise TableError(Message("decimal", text, decimal=decimal))
     path = Path(path)
     if not path.exists():
         raise TableError(f"{path} does not exist.")

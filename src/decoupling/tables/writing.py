@@ -114,7 +114,10 @@ def whole_files(folder: Path, names: Sequence[str], *, force: bool) -> Iterator[
 @contextmanager
 def whole_file(path: Path, *, force: bool) -> Iterator[Path]:
     """A path to write to, whose file takes the place of ``path`` at the end; see `whole_files`."""
-    with whole_files(path.parent, [path.name], force=force) as folder:
+    with (
+        naming_full_disk(path),
+        whole_files(path.parent, [path.name], force=force) as folder,
+    ):
         yield folder / path.name
 
 

@@ -172,7 +172,7 @@ def test_a_full_disk_is_an_error(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "posix_fallocate", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match="There is no room on the disk to write"):
         infer(sources(tmp_path)["memmap"], DRAWN.concentration)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import ArrayLike
 
-from decoupling._files import written_whole
+from decoupling._files import naming_full_disk, written_whole
 from decoupling._typing import AnyArray, BoolArray, FloatArray
 from decoupling._validation import (
     RowSums,
@@ -135,7 +135,7 @@ def _spooled(
 ) -> AnyArray:
     """Blocks of rows, one after the other, in a file of their own."""
     sums, n_rows, dtype = RowSums(), 0, np.dtype(np.float64)
-    with tempfile.TemporaryFile(dir=scratch) as file:
+    with _scratch_file(scratch) as file:
         for number, values in enumerate(blocks):
             name = f"label_proba, block {number}"
             block = as_numbers(name, values)
@@ -150,13 +150,21 @@ def _spooled(
                     f"{name} is of {block.dtype}, those before it of {dtype}, to which it would be "
                     "rounded. Give all blocks in one type."
                 )
-            np.ascontiguousarray(block, dtype=dtype).tofile(file)
+            file.write(np.ascontiguousarray(block, dtype=dtype).data)
             n_rows += len(block)
         if n_rows == 0:
             raise ValueError("label_proba is empty: no block had a row.")
         sums.warn()
         file.flush()
         return _mapped(file, dtype, (n_rows, len(labels)), "r")
+
+
+@contextmanager
+def _scratch_file(folder: str | Path | None) -> Iterator[Any]:
+    """A file without a name, in the folder for temporary files by default."""
+    where = Path(tempfile.gettempdir() if folder is None else folder)
+    with naming_full_disk(where), tempfile.TemporaryFile(dir=where) as file:
+        yield file
 
 
 def _mapped(
@@ -235,7 +243,7 @@ def empty_rows(
     """Room for what is inferred of rows: in a file if ``like`` is in one, else in memory."""
     if not is_mapped(like):
         return np.empty((n_rows, n_columns))
-    with tempfile.TemporaryFile(dir=scratch) as file:
+    with _scratch_file(scratch) as file:
         if hasattr(os, "posix_fallocate"):  # a full disk is an error now, not a fault on writing
             os.posix_fallocate(file.fileno(), 0, 8 * n_rows * n_columns)
         return _mapped(file, np.dtype(np.float64), (n_rows, n_columns), "w+")
@@ -298,7 +306,7 @@ def _write_npy(path: Path, blocks: Iterable[AnyArray], shape: tuple[int, int]) -
         header = {"descr": kind, "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_1_0(file, header)
         for block in blocks:
-            np.ascontiguousarray(block, dtype=np.float64).tofile(file)
+            file.write(np.ascontiguousarray(block, dtype=np.float64).data)
 
 
 def _write_parquet(path: Path, names: Sequence[str], blocks: Iterable[AnyArray]) -> None:
