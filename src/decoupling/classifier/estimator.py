@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from decoupling._typing import AnyArray, FloatArray
 from decoupling._validation import all_or_nothing, check_count
 from decoupling.classifier import fit_steps
+from decoupling.classifier.alone import check_overlap, own_labels_alone, proba_of_labels
 from decoupling.classifier.fit_input import FitInput, check_chunks, read_input
 from decoupling.classifier.issues import LabelIssues, rank_issues
 from decoupling.classifier.notebook import ShowsTransitions
@@ -115,6 +116,11 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         them so; what is predicted does not depend on how T was inferred. There is no round where
         labels are right and every row has one, or ``labelled`` says that some classes have more, or
         no label is left in a part of the rows.
+    overlap : float, optional
+        With ``cv="prefit"``: how much of the classifier's doubt a careful expert would share who
+        sees what it sees, from 0, who would never be in doubt, to 1, who always would. Doubt that is
+        no overlap of the classes is due to labels that are wrong. One label per row cannot tell
+        how much it is, so by default the answer is the mean over all of it.
     unlabelled : object, optional
         Value that means unlabelled, such as -1, beside NaN, None and NA, which always do.
     random_state : int, RandomState or None
@@ -151,6 +157,9 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         The fitted classifiers of p(label | x).
     retrained_ : Retrained or None
         The fitted classifiers of p(class | x).
+    overlap_answer_ : OverlapAnswer or None
+        With ``cv="prefit"``, where labels may be wrong and nothing was said of T: T for each
+        overlap of the classes, from which p(class | x) of new rows follows.
     observed_ : ObservedLabels
         The labels that were given.
     n_iter_ : int
@@ -190,6 +199,7 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         cv: Any = 5,
         calibrate: bool = True,
         rounds: int = 5,
+        overlap: float | None = None,
         unlabelled: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -208,6 +218,7 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         self.cv = cv
         self.calibrate = calibrate
         self.rounds = rounds
+        self.overlap = overlap
         self.unlabelled = unlabelled
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -252,7 +263,13 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         self._tell("p(class | x) and p(label | class)", plan.total - plan.of(LABEL_MODEL))
         # q(Y) q(T), from S and what is known of T.
         known = fit_steps.known_transitions(self, given, label_model)
-        posterior = fit_steps.infer_classes(self, given, label_model.proba, known)
+        settled = fit_steps.settled_of(self, given, label_model)
+        if settled is not None:
+            known = fit_steps.at(known, settled.transitions)
+        posterior = fit_steps.infer_classes(
+            self, given, label_model.proba, known,
+            learn_transitions=self.learn_transitions and settled is None,
+        )  # fmt: skip
         # p(y|x) once more, from p(y|s,x) of the rows that can be trusted.
         retrained: Retrained | None = None
         if plan.retraining != NOT_AGAIN:
@@ -268,8 +285,10 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
             if rounds is not None:
                 retrained = fit_steps.rounds_answer(self, given, label_model, posterior, rounds)
         # W: p(y|s,x).
-        class_proba = (retrained or posterior).class_proba
-        conditional = fit_steps.label_conditional_of(given.rows, class_proba, posterior.transitions)
+        class_proba = (retrained or settled or posterior).class_proba
+        conditional = fit_steps.label_conditional_of(
+            given.rows, class_proba, posterior.transitions, settled
+        )
         self._tell("done", 0)
 
         self.task_, self.labels_ = given.task, given.task.labels
@@ -277,6 +296,7 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         self.observed_, self._labels_like = given.observed, given.labels_like
         self.label_model_, self.label_proba_ = label_model, label_model.proba
         self.prior_, self.posterior_, self.retrained_ = known.prior, posterior, retrained
+        self.overlap_answer_ = None if settled is None else settled.answer
         self.n_iter_, self.transitions_ = posterior.trace.n_iter, posterior.transitions
         self.class_proba_, self.label_conditional_proba_ = class_proba, conditional
         self.transduction_ = self.classes_[conditional.argmax(axis=1)]
@@ -340,6 +360,8 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
             if retrained is not None and not retrained.beside:
                 return retrained.predict(X)
             label_proba = self.label_model_.predict(X)
+            if retrained is None and self.overlap_answer_ is not None:
+                return self.overlap_answer_.class_proba(label_proba)
             if retrained is None:
                 return self.posterior_.predict(label_proba).class_proba
             parts = parts_beside(
@@ -412,6 +434,9 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
     ) -> LabelIssues:
         """Training rows whose labels look wrong, and what they should be; the worst first.
 
+        The order is that of p(wrong). Where nothing was retrained it is that of p(class | x) of the
+        label, before the label itself counts, so that T does not put classes before others.
+
         Parameters
         ----------
         threshold : float
@@ -436,7 +461,20 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
             threshold=threshold,
             all_rows=all_rows,
             with_unlabelled=with_unlabelled,
+            own_proba=self.proba_of_labels(),
         )
+
+    def proba_of_labels(self) -> FloatArray | None:
+        """p(class of the label | x), before the label itself counts, (N,); the worst labels first.
+
+        It ranks labels where every row has one, every class its own, and nothing was retrained.
+        None elsewhere: there p(wrong) ranks them.
+        """
+        check_is_fitted(self)
+        if self.retrained_ is not None or not own_labels_alone(self.task_):
+            return None
+        codes, raw = label_codes(self.task_, self.observed_), self.label_model_.raw
+        return proba_of_labels(self.task_, raw, self.transitions_, codes)
 
     @property
     def diagnostics(self) -> Diagnostics:
@@ -509,7 +547,9 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         X = as_rows(X)
         check_chunks(X, self.cv)
         validate_data(self, X, skip_check_array=True)
-        return read_input(self, X, y, sample_weight, known_classes)
+        given = read_input(self, X, y, sample_weight, known_classes)
+        check_overlap(self, given.task)
+        return given
 
     def _training(self, fit_params: dict[str, Any], given: FitInput | None) -> Training:
         """The classifier and what its fits are given, routed as scikit-learn was told to."""

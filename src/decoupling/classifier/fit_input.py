@@ -49,6 +49,7 @@ class Options(Protocol):
     cv: Any
     calibrate: bool
     rounds: int
+    overlap: float | None
     unlabelled: Any
     verbose: int
 

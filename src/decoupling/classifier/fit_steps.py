@@ -14,6 +14,7 @@ import numpy as np
 from decoupling._text import Message, message_of
 from decoupling._typing import FloatArray
 from decoupling._validation import warn_user
+from decoupling.classifier.alone import answers_alone, learns_transitions, settled
 from decoupling.classifier.fit_input import (
     FitInput,
     Options,
@@ -42,6 +43,7 @@ from decoupling.label_model.model import (
     prefit_label_model,
     warn_if_by_heart,
 )
+from decoupling.likelihood.overlap import Settled
 from decoupling.retraining.answer import Retrained, names_beside, parts_beside
 from decoupling.retraining.right_labels import learn_from_right_labels
 from decoupling.retraining.rounds import Rounds, retrain
@@ -124,21 +126,29 @@ def known_transitions(
     return KnownTransitions(prior, support)
 
 
-def learns_transitions(options: Options) -> bool:
-    """Whether the rounds may learn T: the user said nothing of it."""
-    said = options.labelled is not None or known_noise(options.noise) is not None
-    return options.learn_transitions and not (said or isinstance(options.task, TransitionPrior))
-
-
 def follows_rounds(options: Options, given: FitInput) -> bool:
     """Whether T is inferred once more, around that of the rounds: it is learnt, by wrong labels."""
     return learns_transitions(options) and not given.task.clean
 
 
+def settled_of(options: Options, given: FitInput, label_model: LabelModel) -> Settled | None:
+    """Classes and T, mean over the overlap of classes; None where the inference answers."""
+    if not answers_alone(options, given.task):
+        return None
+    rows = given.rows
+    return settled(options, given.task, label_model.proba, rows.codes, rows.counts)
+
+
 def infer_classes(
-    options: Options, given: FitInput, label_proba: FloatArray, known: KnownTransitions
+    options: Options,
+    given: FitInput,
+    label_proba: FloatArray,
+    known: KnownTransitions,
+    *,
+    learn_transitions: bool | None = None,
 ) -> Posterior:
-    """Posterior of the rows, q(Y) q(T)."""
+    """Posterior of the rows, q(Y) q(T); whether T is learnt is as in the options by default."""
+    learn = options.learn_transitions if learn_transitions is None else learn_transitions
     return infer(
         label_proba,
         known.prior,
@@ -146,7 +156,7 @@ def infer_classes(
         evidence=options.evidence,
         expected_log=options.expected_log,
         order=options.order,
-        learn_transitions=options.learn_transitions,
+        learn_transitions=learn,
         sample_weight=given.rows.weight,
         tol=_TOLERANCE,
     ).supported_by(known.support)
@@ -202,8 +212,12 @@ def followed_transitions(
 
     The first estimate has confusions in it of a classifier that learnt the labels as they are.
     """
-    mean = never_impossible(given.task, rounds.transitions, known.support)
-    return KnownTransitions(replace(known.prior, mean=mean), known.support)
+    return at(known, never_impossible(given.task, rounds.transitions, known.support))
+
+
+def at(known: KnownTransitions, transitions: FloatArray) -> KnownTransitions:
+    """A prior around a later T, as strong as before."""
+    return KnownTransitions(replace(known.prior, mean=transitions), known.support)
 
 
 def infer_again(
@@ -233,10 +247,13 @@ def rounds_answer(
 
 
 def label_conditional_of(
-    rows: GivenRows, class_proba: FloatArray, transitions: FloatArray
+    rows: GivenRows, class_proba: FloatArray, transitions: FloatArray, settled: Settled | None
 ) -> FloatArray:
     """p(y|s,x), (N, C), certain where the class of a row is known."""
-    found = label_conditional(class_proba, transitions, rows.codes)
+    if settled is None:
+        found = label_conditional(class_proba, transitions, rows.codes)
+    else:
+        found = settled.conditional
     return certain_where_known(found, rows.known_class)
 
 

@@ -16,6 +16,7 @@ from decoupling._validation import check_flag
 from decoupling.inference.posterior import Posterior
 from decoupling.labels.frames import names_array
 from decoupling.labels.libraries import Library, library_of
+from decoupling.likelihood.overlap import of_label
 from decoupling.transitions.choice import encode
 from decoupling.transitions.tasks import Task, custom
 
@@ -29,7 +30,7 @@ SHOWN: Final = 10
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelIssues:
-    """Rows whose labels look wrong, the most probably wrong first.
+    """Rows whose labels look wrong, the worst first.
 
     Made by `label_issues` and by `DecouplingClassifier.label_issues`. Arrays are read-only.
 
@@ -182,7 +183,8 @@ def label_issues(
     Returns
     -------
     LabelIssues
-        The most probably wrong row first; of equal ones that of the larger margin.
+        The worst row first: by p(class of the label | x), before the label itself counts, where
+        every class has its own label and every row has one; else by p_wrong.
 
     Examples
     --------
@@ -199,6 +201,10 @@ def label_issues(
     task = custom(posterior.transitions > 0, posterior.classes, posterior.labels)
     codes = encode(task, labels)
     proba = np.asarray(posterior.label_conditional(codes))
+    own_proba = None
+    if task.complete and set(task.own.tolist()) == set(range(len(task.labels))):
+        # Before the label counts, so that cells of T do not put some classes before others.
+        own_proba = of_label(np.asarray(posterior.class_proba), codes, task.own)
     library = library_of(labels)
     if like is not None:
         other = library_of(like)
@@ -212,6 +218,7 @@ def label_issues(
         threshold=threshold,
         all_rows=all_rows,
         with_unlabelled=with_unlabelled,
+        own_proba=own_proba,
     )
     return issues if rows is None else replace(issues, row=_renamed(issues.row, rows, len(codes)))
 
@@ -277,11 +284,13 @@ def rank_issues(
     threshold: float,
     all_rows: bool,
     with_unlabelled: bool,
+    own_proba: FloatArray | None = None,
 ) -> LabelIssues:
     """`label_issues` from arrays: W and the columns of T as in `label_errors`.
 
     ``classes`` (C,) are names in the type to suggest them in, ``library`` is what tables are made
-    of.
+    of. ``own_proba`` (N,), p(class of the label | x) before the label counts, puts rows in
+    order in place of p_wrong.
     """
     n_rows = len(codes)
     if not isinstance(threshold, Real) or not 0 <= float(threshold) <= 1:
@@ -295,7 +304,8 @@ def rank_issues(
     # A label that is nobody's own is not listed even if the threshold is 0.
     doubtful = np.isin(codes, task.own) & (p_wrong >= threshold)
     listed = np.where(unlabelled, bool(with_unlabelled), doubtful | bool(all_rows))
-    order = np.lexsort((-margin, -p_wrong, unlabelled))  # stable: then by row
+    worst = p_wrong if own_proba is None else -own_proba
+    order = np.lexsort((-margin, -worst, unlabelled))  # stable: then by row
     order = order[listed[order]]
     arrays = (
         order,

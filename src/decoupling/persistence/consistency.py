@@ -17,6 +17,7 @@ from decoupling.inference.ascent.gamma_posterior import GammaPosterior, KnownGam
 from decoupling.inference.posterior import Posterior, posterior_parts
 from decoupling.label_model.model import LabelModel
 from decoupling.likelihood.average import AveragedAnswer
+from decoupling.likelihood.overlap import OverlapAnswer
 from decoupling.persistence.kinds import RECORDS, fields_of
 from decoupling.retraining.answer import BESIDE, INFERRED, Retrained
 from decoupling.setred.classifier import SetredClassifier
@@ -144,6 +145,10 @@ def _of_classifier(model: DecouplingClassifier) -> Expected:
         yield transitions, (n_classes, n_labels)
     yield model.class_proba_, (n_rows, n_classes)
     yield model.label_conditional_proba_, (n_rows, n_classes)
+    if model.overlap_answer_ is not None:
+        n_overlaps = model.overlap_answer_.overlaps.size
+        yield model.overlap_answer_.overlaps, (n_overlaps,)
+        yield model.overlap_answer_.transitions, (n_overlaps, n_classes, n_labels)
     if model.retrained_ is not None:
         yield model.retrained_.class_proba, (n_rows, n_classes)
         yield from _of_answer(model.retrained_.answer, n_classes)
@@ -181,6 +186,8 @@ def _check_classifier(model: DecouplingClassifier) -> None:
         _check_ensemble(rate, 2)
     if form.fixed_rate is not None:
         _check_share(form.fixed_rate)
+    if model.overlap_answer_ is not None:
+        _check_overlaps(model.overlap_answer_)
     if model.retrained_ is not None:
         _check_ensemble(model.retrained_.ensemble, n_classes)
         _check_distributions(model.retrained_.class_proba)
@@ -195,6 +202,16 @@ def _check_parts(retrained: Retrained, task: Task) -> None:
         raise ValueError(f"an answer of other parts than the rounds and {retrained.beside}")
     if beside - {INFERRED} and not task.complete:
         raise ValueError("labels as they are named, where some class has no label of its own")
+
+
+def _check_overlaps(answer: OverlapAnswer) -> None:
+    """Shares of doubt from above 0 to 1, and a T for each in which every label is possible."""
+    if not answer.overlaps.size or not (answer.transitions > 0).all():
+        raise ValueError("an answer of no overlap, or with a label that is impossible")
+    _check_distributions(answer.transitions)
+    for overlap in answer.overlaps.tolist():
+        _check_share(overlap)
+        _check_above_0(overlap)
 
 
 def _check_answer(answer: AveragedAnswer) -> None:

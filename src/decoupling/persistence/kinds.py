@@ -27,6 +27,7 @@ from decoupling.label_model.model import LabelModel
 from decoupling.labels.libraries import Library
 from decoupling.labels.observed import ObservedLabels
 from decoupling.likelihood.average import AveragedAnswer
+from decoupling.likelihood.overlap import OverlapAnswer
 from decoupling.retraining.answer import Retrained
 from decoupling.setred.classifier import SetredClassifier
 from decoupling.setred.search import Round
@@ -51,6 +52,7 @@ RECORDS: Final[dict[str, type]] = {
         KnownGamma,
         LabelModel,
         ObservedLabels,
+        OverlapAnswer,
         Posterior,
         Renamed,
         Retrained,
@@ -84,6 +86,7 @@ FITTED: Final[dict[type, dict[str, Any]]] = {
         "task_": Task,
         "label_model_": LabelModel,
         "retrained_": Retrained | None,
+        "overlap_answer_": OverlapAnswer | None,
         "observed_": ObservedLabels,
         "_labels_like": Library,
     },
@@ -99,6 +102,8 @@ FITTED: Final[dict[type, dict[str, Any]]] = {
 ESTIMATORS: Final = {estimator.__name__: estimator for estimator in FITTED}
 # Attributes that a fitted estimator may lack.
 OPTIONAL: Final = {"n_features_in_", "feature_names_in_"}
+# Attributes that files of schema 6 and before lack, and what they are then.
+LATER: Final[dict[str, Any]] = {"overlap_answer_": None}
 # Attributes of a fitted isotonic map of scikit-learn.
 ISOTONIC: Final = ("X_min_", "X_max_", "X_thresholds_", "y_thresholds_", "increasing_")
 # Kinds of a dtype of numpy that pass for each type in an annotation of an array.

@@ -17,7 +17,7 @@ from decoupling.persistence.archive import array_kind, packed, unpacked
 FORMAT: Final = "decoupling model"
 # Number of the layout of a file. It is raised when versions before cannot read what is written now;
 # these then say so.
-SCHEMA: Final = 6
+SCHEMA: Final = 7
 # Lowest number that is still read. Those below are of versions that were never released.
 OLDEST: Final = 5
 STATE: Final = "state.json"

@@ -22,6 +22,7 @@ from decoupling.persistence.kinds import (
     ESTIMATORS,
     FITTED,
     ISOTONIC,
+    LATER,
     OPTIONAL,
     RECORDS,
     entries_of,
@@ -220,12 +221,14 @@ class Reader:
         hints, expected = parameters_of(estimator), FITTED[estimator]
         unknown = sorted(set(params) - set(hints) | set(fitted) - set(expected))
         # An estimator that is a parameter of another one need not be fitted.
-        missing = sorted(set(expected) - set(fitted) - OPTIONAL) if fitted else []
+        missing = sorted(set(expected) - set(fitted) - OPTIONAL - set(LATER)) if fitted else []
         if unknown or missing:
             raise ValueError(f"{estimator.__name__} has no {unknown}, and needs {missing}")
         made = estimator(**{name: self.value(part, hints[name]) for name, part in params.items()})
         for name, part in fitted.items():
             setattr(made, name, self.value(part, expected[name]))
+        for name in set(LATER) & set(expected) - set(fitted) if fitted else ():
+            setattr(made, name, LATER[name])
         return made
 
     def _isotonic(self, state: dict[str, Any]) -> Any:

@@ -11,6 +11,7 @@ from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from decoupling._typing import BoolArray, FloatArray, IntArray
+from decoupling.classifier.alone import WrongRange, learns_transitions, wrong_range
 from decoupling.classifier.issues import label_errors
 from decoupling.inference.ascent.class_prior import ClassPrior
 from decoupling.inference.ascent.monitor import Trace
@@ -43,6 +44,10 @@ class Facts:
         p(class | x) and p(class | label, x).
     p_wrong : array (N,)
         Probability that each label is wrong.
+    wrong_range : WrongRange or None
+        Between which shares of wrong labels the labels cannot decide; None if T is known.
+    doubt : array (N,)
+        What rows are ranked by, in `DecouplingClassifier.label_issues` as well.
     transitions, lower, upper : arrays (C, S)
         T and its interval.
     balance_lower, balance_upper : arrays (C,)
@@ -61,6 +66,8 @@ class Facts:
     class_proba: FloatArray
     conditional: FloatArray
     p_wrong: FloatArray
+    wrong_range: WrongRange | None
+    doubt: FloatArray
     transitions: FloatArray
     lower: FloatArray
     upper: FloatArray
@@ -199,6 +206,7 @@ def read_facts(clf: DecouplingClassifier) -> Facts:
     moved = weight @ conditional / weight.sum() - clf.posterior_.class_balance  # (C,)
     balance_lower, balance_upper = clf.class_balance_interval(LEVEL)
     gamma = clf.posterior_.class_prior
+    p_wrong, own_proba = label_errors(conditional, codes, task.own)[0], clf.proba_of_labels()
     expected = None
     if clf.class_prior is not None and not isinstance(clf.class_prior, ClassPrior):
         expected = check_rates("class_prior", clf.class_prior, task.classes)
@@ -208,7 +216,9 @@ def read_facts(clf: DecouplingClassifier) -> Facts:
         weight=weight,
         class_proba=clf.class_proba_,
         conditional=conditional,
-        p_wrong=label_errors(conditional, codes, task.own)[0],
+        p_wrong=p_wrong,
+        wrong_range=_wrong_range(clf, codes, weight),
+        doubt=p_wrong if own_proba is None else -own_proba,
         transitions=clf.transitions_,
         lower=lower,
         upper=upper,
@@ -218,3 +228,12 @@ def read_facts(clf: DecouplingClassifier) -> Facts:
         prior_mean=gamma / gamma.sum(),
         trace=clf.posterior_.trace,
     )
+
+
+def _wrong_range(
+    clf: DecouplingClassifier, codes: IntArray, weight: FloatArray
+) -> WrongRange | None:
+    """Range of the share of wrong labels; None if they are right, or if the user said how many."""
+    if clf.task_.clean or not learns_transitions(clf) or clf.overlap is not None:
+        return None
+    return wrong_range(clf.task_, clf.label_proba_, codes, weight)

@@ -98,7 +98,7 @@ def _ranked(facts: Facts) -> tuple[str, str, IntArray, FloatArray]:
     doubtful = facts.owned & (facts.p_wrong >= 0.5)
     if doubtful.any() or facts.kind in ("noisy", "supervised"):
         question = "Labels that are more likely wrong than right, the worst first."
-        return question, "p(wrong)", _order(facts.p_wrong, doubtful), facts.p_wrong
+        return question, "p(wrong)", _order(facts.doubt, doubtful), facts.p_wrong
     if facts.kind == "one-sided":
         positive = np.where(facts.task.own >= 0, facts.conditional, 0.0).sum(axis=1)
         unlabelled = ~facts.labelled & (positive >= 0.5)
