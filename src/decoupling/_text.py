@@ -12,6 +12,7 @@ __all__ = [
     "COLLAPSE",
     "CONVERGENCE",
     "OUT_OF_FOLD",
+    "OVERLAP",
     "RATES",
     "TOLD_APART",
     "Argument",
@@ -198,6 +199,7 @@ COLLAPSE: Final = guide("When a class has no rows")
 CONVERGENCE: Final = guide("When it does not converge")
 OUT_OF_FOLD: Final = guide("Predict out of fold")
 RATES: Final = guide("Say what you know")
+OVERLAP: Final = guide("What one label per row cannot tell")
 TOLD_APART: Final = guide("When labels do not tell classes apart")
 
 

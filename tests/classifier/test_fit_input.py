@@ -7,13 +7,12 @@ from decoupling.classifier.fit_input import (
     check_chunks,
     check_every_label,
     expected_shares,
-    is_prefit,
-    known_noise,
     known_rows,
     possible_codes,
     prefit_columns,
     task_of,
 )
+from decoupling.classifier.options import is_prefit, known_noise
 from decoupling.fits.given_rows import GivenRows
 from decoupling.labels.observed import read_labels
 from decoupling.transitions.tasks import (

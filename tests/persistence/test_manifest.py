@@ -41,8 +41,8 @@ def test_a_schema_is_a_number(schema):
 
 
 def test_a_later_version_is_named():
-    with pytest.raises(ValueError, match=r"schema is 7, .* upgrade to decoupling >= 12\.0"):
-        read_file(altered(schema=7, library_version="12.0"))
+    with pytest.raises(ValueError, match=r"schema is 8, .* upgrade to decoupling >= 12\.0"):
+        read_file(altered(schema=8, library_version="12.0"))
 
 
 @pytest.mark.parametrize("schema", range(1, OLDEST))

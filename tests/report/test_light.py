@@ -9,6 +9,7 @@ from flowers import fit, irises
 
 from decoupling import TransitionPrior
 from decoupling._text import Message
+from decoupling.classifier.alone import WrongRange
 from decoupling.report.facts import read_facts
 from decoupling.report.light import light_of
 
@@ -18,10 +19,30 @@ def reasons(trust, light):
 
 
 def test_all_is_well(noisy):
-    trust, said = light_of(noisy, read_facts(noisy), [])
+    told = dataclasses.replace(read_facts(noisy), wrong_range=None)
+    trust, said = light_of(noisy, told, [])
     assert trust["light"] == "green"
     assert said == []
     assert len(trust["reasons"]) == 5
+
+
+def test_a_share_of_wrong_labels_that_labels_cannot_tell(noisy):
+    trust, _ = light_of(noisy, read_facts(noisy), [])
+    assert trust["light"] == "amber"
+    assert "From 5.2% to 28% of the labels may be wrong" in reasons(trust, "amber")
+    narrow = WrongRange(0.16, 0.2, 0.19)
+    trust, _ = light_of(noisy, dataclasses.replace(read_facts(noisy), wrong_range=narrow), [])
+    assert trust["light"] == "green"
+    assert "From 16% to 20% of the labels are wrong, however" in reasons(trust, "green")
+
+
+def test_an_answer_against_a_sure_first_choice():
+    X, given, _ = irises(wrong=0.0)
+    clf = fit(X, given, task="noisy")
+    facts = read_facts(clf)
+    assert not clf.diagnostics.about("first choice")
+    turned = dataclasses.replace(facts, conditional=np.roll(facts.conditional, 1, axis=1))
+    assert "the answer is another class" in reasons(light_of(clf, turned, [])[0], "amber")
 
 
 def test_reasons_in_the_words_of_the_command_line(noisy):
@@ -123,4 +144,4 @@ def test_warnings_are_passed_on_once(noisy):
         noisy, read_facts(noisy), [Message.plain(text) for text in ("one", "two", "one")]
     )
     assert said == ["one", "two"]
-    assert reasons(trust, "amber") == "2 warnings were given; see Diagnostics."
+    assert reasons(trust, "amber").endswith("2 warnings were given; see Diagnostics.")

@@ -21,8 +21,10 @@ def test_tables_are_whole(kind):
 def test_what_it_says(noisy):
     _, _, truth = irises()
     text = report_markdown(report_content(noisy, title="Irises", true_classes=truth))
-    assert text.startswith("# Irises\n\nLabels may be wrong.\n\n**About 17% (11–23%) of the labels")
-    assert "**Looks sound** (green light):" in text
+    assert text.startswith(
+        "# Irises\n\nLabels may be wrong.\n\n**Between 5.2% and 28% of the labels"
+    )
+    assert "**Use with care** (amber light):" in text
     assert "were right before and" in text
     assert "| versicolor | virginica |" in text
 

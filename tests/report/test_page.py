@@ -131,7 +131,7 @@ def test_every_row_can_be_read_without_scripts(noisy):
     assert content["verdict"]["headline"] in shown
     for row in content["review"]["rows"]:
         assert re.search(rf"\b{row['row']}\b", shown)
-    for entry in ("Looks sound", "Calibration", "Right before", "Worst pairs", "Settings"):
+    for entry in ("Use with care", "Calibration", "Right before", "Worst pairs", "Settings"):
         assert entry in shown
 
 

@@ -11,16 +11,30 @@ from decoupling.report.facts import read_facts
 from decoupling.report.verdict import finding_of, words_of
 
 
-def said(clf):
-    facts = read_facts(clf)
+def said(clf, **changed):
+    facts = dataclasses.replace(read_facts(clf), **changed)
     headline, sentences = words_of(facts, finding_of(facts))
     return " ".join([headline, *sentences])
 
 
 def test_wrong_labels(noisy):
-    text = said(noisy)
+    text = said(noisy, wrong_range=None)
     assert text.startswith("About 17% (11–23%) of the labels look wrong. The commonest mistake is")
     assert "Correcting 23 rows would mend 80% of the expected errors." in text
+
+
+def test_a_range_where_labels_cannot_tell(noisy):
+    text = said(noisy)
+    assert text.startswith("Between 5.2% and 28% of the labels are wrong. The classifier disagrees")
+    assert "with 23% of them. If that is because classes overlap, as few as 5.2% are wrong" in text
+    assert "The probabilities of the rows add up to 17%." in text
+    assert "Correcting 23 rows would mend 80% of the expected errors." in text
+
+
+def test_the_answer_lies_within_the_range(noisy):
+    facts = dataclasses.replace(read_facts(noisy), p_wrong=np.full(150, 0.5))
+    between = finding_of(facts)["wrong_labels"]["range"]
+    assert between["low"] < between["disagreeing"] < between["high"] == 0.5
 
 
 def test_one_mistake_that_is_most_of_them(noisy):
@@ -31,7 +45,7 @@ def test_one_mistake_that_is_most_of_them(noisy):
 
 
 def test_hardly_any_wrong_label(noisy):
-    facts = dataclasses.replace(read_facts(noisy), p_wrong=np.full(150, 1e-3))
+    facts = dataclasses.replace(read_facts(noisy), p_wrong=np.full(150, 1e-3), wrong_range=None)
     assert words_of(facts, finding_of(facts))[0].startswith("Hardly any label looks wrong: 0.1%")
 
 
@@ -100,5 +114,5 @@ def test_noisy_and_missing(missing):
     X, given, _ = irises()
     given[np.random.default_rng(5).random(150) < missing] = None
     text = said(fit(X, given))
-    assert "of the labels look wrong." in text
+    assert "of the labels are wrong." in text
     assert "unlabelled rows have a class now" in text

@@ -8,14 +8,14 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from decoupling._typing import FloatArray, IntArray
-from decoupling.classifier.fit_input import Options, is_prefit, known_noise
+from decoupling.classifier.options import Options, is_prefit, known_noise
 from decoupling.likelihood.overlap import (
     LEAST_OVERLAP,
     OVERLAPS,
     GivenLabels,
     Settled,
-    settle,
     of_label,
+    settle,
     undone,
     wrong_share_ends,
 )
@@ -25,6 +25,9 @@ from decoupling.transitions.tasks import Task
 # Part of p(label | x) in the order of the labels. Where T undone leaves less than this of a class,
 # the order is that of p(label | x) itself.
 _TRACE: Final = 1e-9
+# Difference of two shares of wrong labels up to which they say the same. At twice this, one label
+# in ten could be wrong or right without a word.
+_AGREE: Final = 0.05
 # Standard normal quantile of a 90% interval.
 _QUANTILE: Final = 1.645
 
@@ -44,6 +47,18 @@ class WrongRange(NamedTuple):
     low: float
     high: float
     disagreeing: float
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the ends say different things."""
+        return self.high - self.low > _AGREE
+
+    @property
+    def rows_that_halve(self) -> int:
+        """How many rows, drawn at random and looked up, would halve the range, in tens."""
+        middle = (self.low + self.high) / 2.0
+        quarter = (self.high - self.low) / 4.0
+        return int(np.ceil(middle * (1.0 - middle) * (_QUANTILE / quarter) ** 2 / 10.0)) * 10
 
 
 def learns_transitions(options: Options) -> bool:
@@ -129,6 +144,4 @@ def wrong_range(
     def chance(share: float) -> float:
         return _QUANTILE * float(np.sqrt(share * (1.0 - share) / total))
 
-    return WrongRange(
-        max(low - chance(low), 0.0), min(high + chance(high), 1.0), disagreeing
-    )
+    return WrongRange(max(low - chance(low), 0.0), min(high + chance(high), 1.0), disagreeing)

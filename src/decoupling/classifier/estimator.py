@@ -118,9 +118,9 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         no label is left in a part of the rows.
     overlap : float, optional
         With ``cv="prefit"``: how much of the classifier's doubt a careful expert would share who
-        sees what it sees, from 0, who would never be in doubt, to 1, who always would. Doubt that is
-        no overlap of the classes is due to labels that are wrong. One label per row cannot tell
-        how much it is, so by default the answer is the mean over all of it.
+        sees what it sees, from 0, who would never be in doubt, to 1, who always would. Doubt that
+        is no overlap of the classes is due to wrong labels. One label per row cannot tell how much
+        it is, so by default the answer is the mean over all of it.
     unlabelled : object, optional
         Value that means unlabelled, such as -1, beside NaN, None and NA, which always do.
     random_state : int, RandomState or None
@@ -263,13 +263,7 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         self._tell("p(class | x) and p(label | class)", plan.total - plan.of(LABEL_MODEL))
         # q(Y) q(T), from S and what is known of T.
         known = fit_steps.known_transitions(self, given, label_model)
-        settled = fit_steps.settled_of(self, given, label_model)
-        if settled is not None:
-            known = fit_steps.at(known, settled.transitions)
-        posterior = fit_steps.infer_classes(
-            self, given, label_model.proba, known,
-            learn_transitions=self.learn_transitions and settled is None,
-        )  # fmt: skip
+        posterior = fit_steps.infer_classes(self, given, label_model.proba, known)
         # p(y|x) once more, from p(y|s,x) of the rows that can be trusted.
         retrained: Retrained | None = None
         if plan.retraining != NOT_AGAIN:
@@ -285,10 +279,8 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
             if rounds is not None:
                 retrained = fit_steps.rounds_answer(self, given, label_model, posterior, rounds)
         # W: p(y|s,x).
-        class_proba = (retrained or settled or posterior).class_proba
-        conditional = fit_steps.label_conditional_of(
-            given.rows, class_proba, posterior.transitions, settled
-        )
+        class_proba = (retrained or known.settled or posterior).class_proba
+        conditional = fit_steps.label_conditional_of(given.rows, class_proba, known, posterior)
         self._tell("done", 0)
 
         self.task_, self.labels_ = given.task, given.task.labels
@@ -296,7 +288,7 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
         self.observed_, self._labels_like = given.observed, given.labels_like
         self.label_model_, self.label_proba_ = label_model, label_model.proba
         self.prior_, self.posterior_, self.retrained_ = known.prior, posterior, retrained
-        self.overlap_answer_ = None if settled is None else settled.answer
+        self.overlap_answer_ = None if known.settled is None else known.settled.answer
         self.n_iter_, self.transitions_ = posterior.trace.n_iter, posterior.transitions
         self.class_proba_, self.label_conditional_proba_ = class_proba, conditional
         self.transduction_ = self.classes_[conditional.argmax(axis=1)]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_consistent_length
@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from decoupling._text import Message, listed
 from decoupling._typing import BoolArray, FloatArray, IntArray
 from decoupling._validation import check_count, check_evidence, check_flag, is_dask, warn_user
+from decoupling.classifier.options import Options, is_prefit, known_noise
 from decoupling.diagnostics.warnings import names_alike
 from decoupling.fits.ensembles import known_classes
 from decoupling.fits.folds import check_folds
@@ -26,32 +27,11 @@ from decoupling.inference.checks import check_options
 from decoupling.labels.doubts import warn_of_index
 from decoupling.labels.libraries import Library, library_of
 from decoupling.labels.observed import ObservedLabels, encode_labels, read_labels
-from decoupling.transitions._rates import allows_noise, check_balance, is_auto
+from decoupling.transitions._rates import allows_noise, check_balance
 from decoupling.transitions.choice import choose_task, encode, label_codes
 from decoupling.transitions.estimate import with_rates
 from decoupling.transitions.prior import TransitionPrior
 from decoupling.transitions.tasks import Task
-
-
-class Options(Protocol):
-    """Options of the estimator; see `DecouplingClassifier`."""
-
-    estimator: Any
-    task: str | TransitionPrior
-    negative: Any
-    noise: Any
-    labelled: Any
-    class_prior: Any
-    evidence: Any
-    expected_log: str
-    order: int
-    learn_transitions: bool
-    cv: Any
-    calibrate: bool
-    rounds: int
-    overlap: float | None
-    unlabelled: Any
-    verbose: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,11 +112,6 @@ def _check_options(options: Options, given: FitInput) -> None:
     )
 
 
-def is_prefit(cv: Any) -> bool:
-    """Whether the classifier is taken as it was fitted elsewhere."""
-    return isinstance(cv, str) and cv == "prefit"
-
-
 def check_chunks(X: Any, cv: Any) -> None:
     """Refuse rows of Dask for a classifier that is yet to be fitted."""
     if is_dask(X) and not is_prefit(cv):
@@ -189,11 +164,6 @@ def possible_codes(task: Task, codes: IntArray, known: IntArray) -> IntArray:
         impossible &= task.own[known] >= 0
     instead = np.where(task.own[known] < 0, 0, task.own[known])
     return np.where(impossible & task.mask[known, instead], instead, codes)
-
-
-def known_noise(noise: Any) -> Any:
-    """The noise that was given in numbers, or None."""
-    return None if is_auto(noise) else noise
 
 
 def at_one_rate(said: str | TransitionPrior, task: Task, *, labelled: Any) -> bool:

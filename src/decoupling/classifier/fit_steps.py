@@ -17,12 +17,10 @@ from decoupling._validation import warn_user
 from decoupling.classifier.alone import answers_alone, learns_transitions, settled
 from decoupling.classifier.fit_input import (
     FitInput,
-    Options,
     expected_shares,
-    is_prefit,
-    known_noise,
     prefit_columns,
 )
+from decoupling.classifier.options import Options, is_prefit, known_noise
 from decoupling.diagnostics.warnings import (
     IdentifiabilityWarning,
     collapsed,
@@ -66,10 +64,14 @@ class KnownTransitions(NamedTuple):
         What the user said of it, or an estimate.
     support : array (C,)
         How many rows stand behind each row of an estimate; infinity where the user said it.
+    settled : Settled or None
+        Classes and T by labels and p(label | x) alone, over all overlaps of the classes, where
+        p(label | x) was given and nothing was said of T. The inference then holds T.
     """
 
     prior: TransitionPrior
     support: FloatArray
+    settled: Settled | None = None
 
 
 def label_model_of(
@@ -102,6 +104,18 @@ def label_model_of(
 def known_transitions(
     options: Options, given: FitInput, label_model: LabelModel
 ) -> KnownTransitions:
+    """What the user said of T, what labels have settled of it, or a first estimate."""
+    known = _first_transitions(options, given, label_model)
+    if not answers_alone(options, given.task):
+        return known
+    rows = given.rows
+    found = settled(options, given.task, label_model.proba, rows.codes, rows.counts)
+    return KnownTransitions(replace(known.prior, mean=found.transitions), known.support, found)
+
+
+def _first_transitions(
+    options: Options, given: FitInput, label_model: LabelModel
+) -> KnownTransitions:
     """What the user said of T, or a first estimate of it."""
     task, rows, noise = given.task, given.rows, known_noise(options.noise)
     label_counts = np.bincount(rows.codes, rows.counts, minlength=len(task.labels))
@@ -131,24 +145,13 @@ def follows_rounds(options: Options, given: FitInput) -> bool:
     return learns_transitions(options) and not given.task.clean
 
 
-def settled_of(options: Options, given: FitInput, label_model: LabelModel) -> Settled | None:
-    """Classes and T, mean over the overlap of classes; None where the inference answers."""
-    if not answers_alone(options, given.task):
-        return None
-    rows = given.rows
-    return settled(options, given.task, label_model.proba, rows.codes, rows.counts)
-
-
 def infer_classes(
     options: Options,
     given: FitInput,
     label_proba: FloatArray,
     known: KnownTransitions,
-    *,
-    learn_transitions: bool | None = None,
 ) -> Posterior:
-    """Posterior of the rows, q(Y) q(T); whether T is learnt is as in the options by default."""
-    learn = options.learn_transitions if learn_transitions is None else learn_transitions
+    """Posterior of the rows, q(Y) q(T)."""
     return infer(
         label_proba,
         known.prior,
@@ -156,7 +159,7 @@ def infer_classes(
         evidence=options.evidence,
         expected_log=options.expected_log,
         order=options.order,
-        learn_transitions=learn,
+        learn_transitions=options.learn_transitions and known.settled is None,
         sample_weight=given.rows.weight,
         tol=_TOLERANCE,
     ).supported_by(known.support)
@@ -212,12 +215,8 @@ def followed_transitions(
 
     The first estimate has confusions in it of a classifier that learnt the labels as they are.
     """
-    return at(known, never_impossible(given.task, rounds.transitions, known.support))
-
-
-def at(known: KnownTransitions, transitions: FloatArray) -> KnownTransitions:
-    """A prior around a later T, as strong as before."""
-    return KnownTransitions(replace(known.prior, mean=transitions), known.support)
+    mean = never_impossible(given.task, rounds.transitions, known.support)
+    return KnownTransitions(replace(known.prior, mean=mean), known.support)
 
 
 def infer_again(
@@ -247,13 +246,13 @@ def rounds_answer(
 
 
 def label_conditional_of(
-    rows: GivenRows, class_proba: FloatArray, transitions: FloatArray, settled: Settled | None
+    rows: GivenRows, class_proba: FloatArray, known: KnownTransitions, posterior: Posterior
 ) -> FloatArray:
     """p(y|s,x), (N, C), certain where the class of a row is known."""
-    if settled is None:
-        found = label_conditional(class_proba, transitions, rows.codes)
+    if known.settled is None:
+        found = label_conditional(class_proba, posterior.transitions, rows.codes)
     else:
-        found = settled.conditional
+        found = known.settled.conditional
     return certain_where_known(found, rows.known_class)
 
 

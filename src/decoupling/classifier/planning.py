@@ -7,10 +7,9 @@ import numpy as np
 from decoupling._typing import AnyArray
 from decoupling.classifier.fit_input import (
     FitInput,
-    Options,
     at_one_rate,
-    is_prefit,
 )
+from decoupling.classifier.options import Options, is_prefit
 from decoupling.fits.folds import Fold, check_fold_weights, make_folds
 from decoupling.fits.nested import NestedFold, nest
 from decoupling.fits.plan import IN_ROUNDS, NOT_AGAIN, ON_RIGHT_LABELS, FitPlan, plan_fits

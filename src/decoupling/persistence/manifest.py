@@ -19,7 +19,7 @@ FORMAT: Final = "decoupling model"
 # these then say so.
 SCHEMA: Final = 7
 # Lowest number that is still read. Those below are of versions that were never released.
-OLDEST: Final = 5
+OLDEST: Final = 6
 STATE: Final = "state.json"
 ARRAY: Final = re.compile(r"arrays/[0-9]{6,9}\.npy")
 MODEL: Final = re.compile(r"models/[0-9]{6,9}\.skops")

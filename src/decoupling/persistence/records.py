@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -32,7 +32,6 @@ from decoupling.persistence.kinds import (
 )
 from decoupling.persistence.libraries import library_of_parts, library_parts
 from decoupling.persistence.skops_files import NotKept, type_name, written
-from decoupling.retraining.answer import AS_NAMED, INFERRED, UNDONE, Retrained
 
 # Floats that JSON has no number for, by what is written instead.
 _SPECIAL_FLOATS: Final = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -199,8 +198,6 @@ class Reader:
 
     def _record(self, record: type, parts: dict[str, Any]) -> Any:
         hints = fields_of(record)
-        if record is Retrained and "beside" not in parts:
-            return self._retrained_of_5(parts)
         if set(parts) - set(hints):
             raise ValueError(f"{record.__name__} has no {sorted(set(parts) - set(hints))}")
         values = {name: self.value(part, hints[name]) for name, part in parts.items()}
@@ -209,13 +206,6 @@ class Reader:
         for name, value in values.items():
             object.__setattr__(made, name, value)
         return made
-
-    def _retrained_of_5(self, parts: dict[str, Any]) -> Retrained:
-        """Read the record of schema 5, in which the number of parts said which they were."""
-        hints = {name: hint for name, hint in fields_of(Retrained).items() if name != "beside"}
-        found = Retrained(**{name: self.value(parts[name], hints[name]) for name in hints})
-        beside: dict[int, tuple[str, ...]] = {1: (), 2: (INFERRED,), 3: (UNDONE, AS_NAMED)}
-        return replace(found, beside=beside[found.answer.n_parts])
 
     def _estimator(self, estimator: type, params: dict[str, Any], fitted: dict[str, Any]) -> Any:
         hints, expected = parameters_of(estimator), FITTED[estimator]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from decoupling._text import Message
-from decoupling.classifier.fit_input import is_prefit
+from decoupling._text import OVERLAP, Message
+from decoupling.classifier.options import is_prefit
 from decoupling.diagnostics.reasons import (
     AT_PRIOR,
     SINGULAR,
@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 ENOUGH: Final = 30
 # Reasons that only the posterior can give: they need p(label | x) under its prior.
 _OF_POSTERIOR: Final = ("task", "held out")
-# Above this share of rows, labels that the classifier holds for impossible make the light amber.
+# Probability from which on p(label | x) is sure of a class.
+_SURE: Final = 0.9
+# Share of the rows above which answers against a sure p(label | x) make the light amber, and so do
+# labels that the classifier holds for impossible.
 _MANY: Final = 0.01
 
 
@@ -83,6 +86,8 @@ def diagnosed(
             _support(facts),
             _held_out(clf, facts),
             *(r for r in clf.posterior_.diagnostics.reasons if r.about in _OF_POSTERIOR),
+            *_overlap(facts),
+            *_first_choice(clf, facts),
             *_contradicted(clf, facts),
             *([] if off is None else [Reason("amber", "balance", off)]),
             *_other(given, _signs(facts)),
@@ -188,6 +193,41 @@ def _contradicted(clf: DecouplingClassifier, facts: Facts) -> Iterator[Reason]:
         )
         light = "amber" if share > _MANY else "green"
         yield _reason(light, "label model", "impossible-labels", text, n_rows=count(n_rows))
+
+
+def _overlap(facts: Facts) -> Iterator[Reason]:
+    """How much of the answer depends on what labels cannot tell."""
+    found = facts.wrong_range
+    if found is None:
+        return
+    light, code = "green", "overlap-settled"
+    text = "From {low} to {high} of the labels are wrong, however much classes overlap."
+    if found.is_open:
+        light, code = "amber", "overlap-open"
+        text = (
+            "From {low} to {high} of the labels may be wrong: one label per row cannot tell "
+            "overlap of the classes from mistakes. Look up {n_rows} rows drawn at random, or give "
+            "{@noise} if it is known {guide}."
+        )
+    numbers = {"low": percent(found.low), "high": percent(found.high)}
+    more = {"n_rows": count(found.rows_that_halve), "guide": OVERLAP} if found.is_open else {}
+    yield _reason(light, "overlap", code, text, **numbers, **more)
+
+
+def _first_choice(clf: DecouplingClassifier, facts: Facts) -> Iterator[Reason]:
+    """Rows of which p(label | x) is sure, and whose answer is another class."""
+    own = facts.task.own
+    if not facts.task.complete or facts.task.clean:
+        return
+    proba = clf.label_proba_[:, own]
+    sure = (proba.max(axis=1) >= _SURE) & facts.labelled
+    n_rows = facts.counts_of(sure & (proba.argmax(axis=1) != facts.suggested))
+    if n_rows > _MANY * float(facts.weight.sum()):
+        text = (
+            "On {n_rows} rows the answer is another class than the one of which p(label | x) is "
+            "sure: look at some of them before you rely on either."
+        )
+        yield _reason("amber", "first choice", "not-the-first-choice", text, n_rows=count(n_rows))
 
 
 def _other(given: Sequence[Message], signs: Sequence[Message]) -> Iterator[Reason]:

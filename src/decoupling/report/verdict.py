@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from decoupling._typing import BoolArray
+from decoupling.classifier.alone import WrongRange
 from decoupling.report.facts import Facts
 from decoupling.report.text import count, interval, joined_names, percent, plain, quoted, rows
 
@@ -50,11 +51,23 @@ def _wrong_labels(facts: Facts) -> dict[str, Any]:
         "expected": share * facts.counts_of(facts.owned),
         "doubtful": int((facts.owned & (facts.p_wrong >= 0.5)).sum()),
         "rows_to_mend": facts.rows_to_mend(MENDED),
+        "range": None if facts.wrong_range is None else _range(facts.wrong_range, share),
         "commonest": {
             "class": plain(facts.classes[c]),
             "label": plain(facts.labels[s]),
             "share_of_errors": float(counts[c, s] / max(counts.sum(), 1e-300)),
         },
+    }
+
+
+def _range(found: WrongRange, share: float) -> dict[str, Any]:
+    """What labels leave open of the share that is wrong; the answer itself lies within it."""
+    return {
+        "low": min(found.low, share),
+        "high": max(found.high, share),
+        "disagreeing": found.disagreeing,
+        "open": found.is_open,
+        "rows_that_halve": found.rows_that_halve if found.is_open else None,
     }
 
 
@@ -113,10 +126,13 @@ def words_of(facts: Facts, finding: dict[str, Any]) -> tuple[str, list[str]]:
 def _on_wrong_labels(wrong: dict[str, Any] | None) -> list[str]:
     if wrong is None:
         return []
-    span = interval(wrong["lower"], wrong["upper"])
-    if wrong["share"] < _HARDLY:
+    span, between = interval(wrong["lower"], wrong["upper"]), wrong["range"]
+    if between is not None and between["open"]:
+        sentences = _on_open_range(between, wrong["share"])
+    elif wrong["share"] < _HARDLY:
         return [f"Hardly any label looks wrong: {percent(wrong['share'])} of them ({span})."]
-    sentences = [f"About {percent(wrong['share'])} ({span}) of the labels look wrong."]
+    else:
+        sentences = [f"About {percent(wrong['share'])} ({span}) of the labels look wrong."]
     pair = wrong["commonest"]
     confusion = f"{quoted(pair['class'])} marked {quoted(pair['label'])}"
     share = percent(pair["share_of_errors"])
@@ -131,6 +147,20 @@ def _on_wrong_labels(wrong: dict[str, Any] | None) -> list[str]:
         "errors."
     )
     return sentences
+
+
+def _on_open_range(between: dict[str, Any], share: float) -> list[str]:
+    """The share of wrong labels where one label per row does not tell it."""
+    low, high = percent(between["low"]), percent(between["high"])
+    return [
+        f"Between {low} and {high} of the labels are wrong.",
+        f"The classifier disagrees with {percent(between['disagreeing'])} of them. If that is "
+        f"because classes overlap, as few as {low} are wrong; if labels are mistaken, as many as "
+        f"{high}.",
+        f"Looking up {count(between['rows_that_halve'])} rows drawn at random would halve this "
+        "range.",
+        f"The probabilities of the rows add up to {percent(share)}.",
+    ]
 
 
 def _on_positives(positives: dict[str, Any] | None, unlabelled: dict[str, Any] | None) -> list[str]:

@@ -1,4 +1,4 @@
-"""Rows of T that are pooled: as far from a common centre as their counts support, and no farther."""
+"""Pooled rows of T: as far from a common centre as their counts support, and no farther."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Labels that people gave, and mistakes that follow the row, beside arg max and cleanlab."""
