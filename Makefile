@@ -7,7 +7,7 @@ PIP    := $(RUN) -m pip install --quiet --disable-pip-version-check
 ARGS   ?=
 RACE   := tests/faults/test_attack_people.py::test_d09_of_two_runs_at_once_one_is_refused
 
-.PHONY: help demo test check docs graph floors bench quality recipe balance study reference sbc reproduce mutants nightly soak fuzz audit clean
+.PHONY: help demo test check docs graph floors bench quality real recipe balance study reference sbc reproduce mutants nightly soak fuzz audit clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -15,8 +15,8 @@ help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
 # Small problems, and tests that share the cores, are fastest with one BLAS thread per process.
-demo test check docs floors quality recipe balance study reference sbc reproduce nightly soak fuzz: export OMP_NUM_THREADS := 1
-demo test check docs floors quality recipe balance study reference sbc reproduce nightly soak fuzz: export OPENBLAS_NUM_THREADS := 1
+demo test check docs floors quality real recipe balance study reference sbc reproduce nightly soak fuzz: export OMP_NUM_THREADS := 1
+demo test check docs floors quality real recipe balance study reference sbc reproduce nightly soak fuzz: export OPENBLAS_NUM_THREADS := 1
 
 demo: $(VENV)/cli.stamp  ## digits with bad labels: before and after, and a report in demo/
 	@$(VENV)/bin/decoupling demo --force
@@ -48,6 +48,9 @@ bench: $(VENV)/bench.stamp  ## measure speed and memory against peers
 
 quality: $(VENV)/bench.stamp  ## every task, data set and classifier, beside every peer
 	$(RUN) -m benchmarks.quality $(ARGS)
+
+real: $(VENV)/bench.stamp  ## labels that people gave; takes a folder, and says so where there is none
+	$(RUN) -m benchmarks.real $(ARGS)
 
 recipe: $(VENV)/bench.stamp  ## the tasks of the reference recipe, beside naive training
 	$(RUN) -m benchmarks.recipe $(ARGS)

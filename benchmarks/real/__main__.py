@@ -27,6 +27,8 @@ from benchmarks.timing import progress
 from decoupling.experiments import json_lines
 
 RESULTS = Path(__file__).with_name("results.jsonl")
+# Where the tables of a store go: those of the version before the overlap stay for comparison.
+TABLES = {"results": "tables.md", "before": "before.md"}
 # Methods on noise that follows the row: the others rank only.
 ON_ROWS = ("ours", "arg max", "cleanlab")
 BASES = ("logistic", "boosting")
@@ -109,9 +111,7 @@ def main() -> None:
     text = report.page(list(json_lines.read(chosen.store)))
     print(text)
     if chosen.write:
-        chosen.store.with_name(
-            "tables.md" if chosen.store == RESULTS else f"{chosen.store.stem}.md"
-        ).write_text(text)
+        chosen.store.with_name(TABLES.get(chosen.store.stem, "tables.md")).write_text(text)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ COLUMNS = (
     ("light", "light", 0),
     ("seconds", "seconds", 1),
 )
+# Scores where some labels were changed at random: nobody counted those that were wrong before.
+_OF_EVEN = ("AP", "light", "seconds")
 _MISSED = "**"  # around what fails, which a page shows in red
 
 
@@ -32,6 +34,8 @@ def _merged(results: list[dict]) -> dict[tuple[str, str], dict]:
     """Scores by file and method, means over the draws of a file."""
     groups: dict[tuple[str, str], list[dict]] = defaultdict(list)
     for each in results:
+        if each["problem"].endswith("even"):  # labels that were wrong before are not counted there
+            each = each | {"scores": {k: v for k, v in each["scores"].items() if k in _OF_EVEN}}
         name = "labelme" if each["problem"].startswith("labelme") else each["problem"]
         groups[name, each["method"]].append(each["scores"])
     return {key: _mean(scores) for key, scores in groups.items()}

@@ -38,6 +38,8 @@ PAGES: Final = {
     "benchmarks/quality/tables/rivals.md": "docs/evidence/means.md",
     "benchmarks/quality/tables/settings.md": "docs/evidence/means.md",
     "benchmarks/quality/tried.md": "docs/evidence/tried.md",
+    "benchmarks/real/before.md": "docs/evidence/real.md",
+    "benchmarks/real/tables.md": "docs/evidence/real.md",
     "benchmarks/speed.md": "docs/evidence/speed.md",
     "examples": "docs/gallery/index.rst",
     "results/README.md": "docs/evidence/paper.md",

@@ -88,7 +88,7 @@ def test_check_says_how_many_classifiers_a_run_fits_at_most():
 def test_run_writes_all_files(tmp_path):
     write_table()
     output = call("run", "insects.csv", "--id", "who", *QUICK)
-    assert "of the labels look wrong" in output
+    assert "of the labels are wrong" in output
     folder = tmp_path / "insects_labels"
     assert sorted(path.name for path in folder.iterdir()) == [
         "labels.csv", "model.decoupling", "probabilities.parquet", "report.html", "report.json",
@@ -512,7 +512,7 @@ def test_json_of_the_other_commands():
     assert applied["guesses"] == {"delimiter": ","}
     told = json.loads(call("report", "demo", "--out", "again.md", "--json"))
     assert told["files"] == ["again.md"]
-    assert "look wrong" in told["verdict"]["headline"]
+    assert "of the labels are wrong" in told["verdict"]["headline"]
 
 
 def test_the_examples_of_the_help_work():

@@ -16,7 +16,7 @@ labels. At o = 1 every doubt is overlap and T is nearly the identity. Towards o 
 its most probable class, and T says how often its label is another one.
 
 Mistakes of people gather on hard rows. So T is counted once more by tenths of difficulty, pooled
-under one T as far as the labels allow.
+under one T as far as the labels allow; small data have fewer groups.
 """
 
 from __future__ import annotations
@@ -36,8 +36,10 @@ from decoupling.transitions.pooling import even_noise, pooled
 OVERLAPS: Final = (0.1, 0.3, 0.5, 0.7, 0.9)
 # Least overlap that can be asked for. Below it probabilities to the power 1/o leave the numbers.
 LEAST_OVERLAP: Final = 0.01
-# Groups of difficulty. Twice as many would have half as many rows each to learn a T from.
+# Groups of difficulty at most. Twice as many would have half as many rows to learn a T from.
 GROUPS: Final = 10
+# Rows of a class that a group has in the mean, at least. From half as many a T would be a guess.
+_ENOUGH: Final = 30
 # Turns of undoing T and counting it anew. More of them follow the classifier's doubt into T.
 _TURNS: Final = 2
 # The same where the least share of wrong labels is asked for: the doubt may go into T's diagonal.
@@ -236,9 +238,11 @@ def _by_difficulty(
     given: GivenLabels, overlap: float, q: FloatArray, transitions: FloatArray
 ) -> FloatArray:
     """p(y|s,x) by a T for each tenth of difficulty, (N, C)."""
-    groups = [np.flatnonzero(_difficulty(given, q) == g) for g in range(GROUPS)]
+    n_groups = min(max(len(q) // (_ENOUGH * q.shape[1]), 1), GROUPS)
+    difficulty = _difficulty(given, q, n_groups)
+    groups = [np.flatnonzero(difficulty == g) for g in range(n_groups)]
     parts = [given.some(rows) for rows in groups]
-    by_group = np.repeat(transitions[None], GROUPS, axis=0)  # (G, C, S)
+    by_group = np.repeat(transitions[None], n_groups, axis=0)  # (G, C, S)
     members = [q[rows] for rows in groups]
     for _ in range(_TURNS):
         members = [
@@ -274,8 +278,8 @@ def of_label(class_proba: FloatArray, codes: IntArray, own: IntArray) -> FloatAr
     return np.asarray(class_proba[np.arange(len(codes)), owner[codes]])
 
 
-def _difficulty(given: GivenLabels, q: FloatArray) -> IntArray:
-    """Tenth of difficulty of each row among those of its most probable class, 0 the hardest, (N,).
+def _difficulty(given: GivenLabels, q: FloatArray, n_groups: int) -> IntArray:
+    """Group of difficulty of each row among those of its most probable class, 0 the hardest, (N,).
 
     Difficult is what is undecided between two classes. By class, since labels of some classes are
     wrong more often than those of others, which T says already.
@@ -287,6 +291,6 @@ def _difficulty(given: GivenLabels, q: FloatArray) -> IntArray:
     for c in range(q.shape[1]):
         rows = np.flatnonzero(best == c)
         out[rows[np.argsort(margin[rows], kind="stable")]] = (
-            np.arange(len(rows)) * GROUPS // max(len(rows), 1)
+            np.arange(len(rows)) * n_groups // max(len(rows), 1)
         )
     return out

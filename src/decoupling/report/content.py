@@ -137,7 +137,7 @@ def report_content(
     >>> y[::7] = (y[::7] + 1) % 3  # one label in seven is wrong
     >>> clf = DecouplingClassifier(rounds=1, random_state=0).fit(X, y)
     >>> content = report_content(clf, n_review=5)
-    >>> content["verdict"]["headline"].endswith("of the labels look wrong.")
+    >>> content["verdict"]["headline"].endswith("of the labels are wrong.")
     True
     >>> sum(int(row["row"]) % 7 == 0 for row in content["review"]["rows"])
     5

@@ -37,7 +37,7 @@ class Report:
     >>> y[::7] = (y[::7] + 1) % 3
     >>> report = DecouplingClassifier(rounds=1, random_state=0).fit(X, y).report()
     >>> report.content["verdict"]["trust"]["words"]
-    'Looks sound'
+    'Use with care'
     >>> report.html().startswith("<!doctype html>")
     True
     """
