@@ -200,7 +200,7 @@ def _numbers(facts: Facts, finding: dict[str, Any]) -> list[dict[str, str]]:
     if wrong is not None:
         doubtful = f"{count(wrong['doubtful'])} labels are more likely wrong than right"
         numbers += [
-            ("Wrong labels", percent(wrong["share"]), _span(wrong)),
+            ("Wrong labels", *_wrong_share(wrong)),
             ("Expected errors", count(wrong["expected"]), doubtful),
             (
                 "Rows to correct",
@@ -220,6 +220,15 @@ def _numbers(facts: Facts, finding: dict[str, Any]) -> list[dict[str, str]]:
         note = f"of {count(open_rows['rows'])} rows at {SURE} or more"
         numbers.append(("Sure of the class", percent(open_rows["sure"]), note))
     return [{"name": name, "value": value, "note": note} for name, value, note in numbers]
+
+
+def _wrong_share(wrong: Mapping[str, Any]) -> tuple[str, str]:
+    """The share of wrong labels and its interval, or the range that labels leave open."""
+    between = wrong["range"]
+    if between is None or not between["open"]:
+        return percent(wrong["share"]), _span(wrong)
+    ends = f"{percent(between['low'])} to {percent(between['high'])}"
+    return ends, f"by how much classes overlap; rows add up to {percent(wrong['share'])}"
 
 
 def _span(entry: Mapping[str, float]) -> str:
