@@ -2,7 +2,9 @@
 
 import io
 import pickle
+import sys
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -115,3 +117,15 @@ def test_objects_are_not_written():
 def test_arrays_of_anything_else_are_refused(data, message):
     with pytest.raises(ValueError, match=message):
         array_kind(data)
+
+
+def test_many_threads_read_arrays_at_once():
+    """CPython 3.11 may raise a SystemError when threads parse the literals of headers at once."""
+    data, interval = array_bytes(np.zeros((2, 3))), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(lambda _: (array_kind(data), array_of(data).shape), range(2000)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert set(found) == {(("<f8", (2, 3)), (2, 3))}

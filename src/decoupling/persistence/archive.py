@@ -10,6 +10,7 @@ import io
 import zipfile
 from collections.abc import Iterable, Mapping
 from math import prod
+from threading import Lock
 from typing import Final
 
 import numpy as np
@@ -26,6 +27,9 @@ _LONG_AGO: Final = (1980, 1, 1, 0, 0, 0)
 _UNIX: Final = 3
 # Rights of a member in the upper half of its attributes: its owner may read and write it.
 _READ_AND_WRITE: Final = 0o600 << 16
+# numpy reads the header of an array as a literal of Python. When several threads parse literals at
+# once, CPython 3.11 may lose count of its depth and raise a SystemError. So one reads at a time.
+ONE_HEADER_AT_A_TIME: Final = Lock()
 # Members that a file may have at most. Forests have a few for each tree, and do not come near.
 _MOST_MEMBERS: Final = 1_000_000
 # Booleans, numbers, text and dates; no objects, which are pickles, and no structures.
@@ -101,7 +105,8 @@ def array_kind(data: bytes, *, structured: bool = False) -> tuple[str, tuple[int
     try:
         version = npy.read_magic(buffer)
         read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
-        shape, _, dtype = read(buffer)
+        with ONE_HEADER_AT_A_TIME:
+            shape, _, dtype = read(buffer)
     except Exception as error:  # numpy evaluates the header as a literal, which has many ways
         raise ValueError(f"no array in numpy's format: {error}") from error
     plain = dtype.kind in _PLAIN or (structured and dtype.fields is not None)
@@ -117,6 +122,7 @@ def array_kind(data: bytes, *, structured: bool = False) -> tuple[str, tuple[int
 
 def array_of(data: bytes) -> AnyArray:
     """The array, read-only: members that are equal are read as one."""
-    array: AnyArray = np.load(io.BytesIO(data), allow_pickle=False)
+    with ONE_HEADER_AT_A_TIME:
+        array: AnyArray = np.load(io.BytesIO(data), allow_pickle=False)
     array.flags.writeable = False
     return array

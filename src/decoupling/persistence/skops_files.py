@@ -14,7 +14,13 @@ from scipy.sparse import load_npz
 
 from decoupling._text import Message
 from decoupling._validation import needs_extra
-from decoupling.persistence.archive import array_bytes, array_kind, packed, unpacked
+from decoupling.persistence.archive import (
+    ONE_HEADER_AT_A_TIME,
+    array_bytes,
+    array_kind,
+    packed,
+    unpacked,
+)
 
 _SCHEMA: Final = "schema.json"
 
@@ -181,7 +187,8 @@ def _stored(data: bytes, name: str) -> bytes:
     them that nobody has set: they would be whatever was in memory.
     """
     if name.endswith(".npy"):
-        array = np.load(io.BytesIO(data), allow_pickle=False)
+        with ONE_HEADER_AT_A_TIME:
+            array = np.load(io.BytesIO(data), allow_pickle=False)
         if array.dtype.names is None:
             return data
         clean = np.zeros(array.shape, array.dtype)  # zeros_like leaves them as they are
@@ -283,7 +290,8 @@ def _check_members(members: Mapping[str, bytes]) -> None:
         if name.endswith(".npz"):
             _check_members(unpacked(member))
             # Compiled code follows the indices of a sparse matrix without looking.
-            matrix = load_npz(io.BytesIO(member))
+            with ONE_HEADER_AT_A_TIME:
+                matrix = load_npz(io.BytesIO(member))
             if matrix.format in ("csc", "csr"):
                 matrix.check_format(full_check=True)
         elif name.endswith(".npy"):
