@@ -150,6 +150,23 @@ def test_bags_without_classifiers_of_their_codes_are_refused(path, within):
         check_whole(model)
 
 
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        {"overlaps": np.array([1e-300, 0.3, 0.5, 0.7, 0.9])},
+        {"overlaps": np.array([0.1, 0.3, 0.5, 0.7, 1.5])},
+        {"transitions": np.full((5, 3, 3), 1e-320)},
+        {"transitions": np.full((5, 3, 3), 0.5)},
+        {"transitions": np.full((4, 3, 3), 1 / 3)},
+    ],
+)
+def test_an_answer_over_overlaps_is_checked(nonsense, path):
+    model = loaded(path, FILES["given"])
+    model.overlap_answer_ = replace(model.overlap_answer_, **nonsense)
+    with pytest.raises(ValueError, match=r"overlap|sum to 1|shape|from 0 to 1|not all"):
+        check_whole(model)
+
+
 def test_temperatures_next_to_nothing_are_refused(path):
     model = loaded(path, FILES["classifier"])
     answer = model.retrained_.answer
