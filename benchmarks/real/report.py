@@ -24,7 +24,7 @@ def page(results: list[dict]) -> str:
     """All tables, in Markdown."""
     real = [each for each in results if not each["noise"]]
     rows = [each for each in results if each["noise"]]
-    parts = ["### Labels that people gave", of_files(real), "", in_short(real)]
+    parts = ["### Labels that people gave", in_short(real), "", of_files(real)]
     if rows:
         parts += ["", "### Mistakes that follow the row", of_noises(rows), "", of_lights(results)]
     return "\n".join(parts) + "\n"
@@ -67,7 +67,8 @@ def of_files(results: list[dict]) -> str:
     merged = _merged(results)
     header = ["labels", "method", "wrong labels", *(name for name, *_ in COLUMNS)]
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    for (name, method), found in merged.items():
+    # Those whose truth is known for every row first.
+    for (name, method), found in sorted(merged.items(), key=lambda each: "checked" in each[0][0]):
         cells = [name, method, _wrong(found)]
         cells += [_cell(found, score, digits) for _, score, digits in COLUMNS]
         lines.append("| " + " | ".join(cells) + " |")
