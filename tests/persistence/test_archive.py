@@ -129,3 +129,11 @@ def test_many_threads_read_arrays_at_once():
     finally:
         sys.setswitchinterval(interval)
     assert set(found) == {(("<f8", (2, 3)), (2, 3))}
+
+
+def test_a_length_is_a_number():
+    header = array_bytes(np.zeros((1, 3)))
+    forged = header.replace(b"(1, 3), }   ", b"(True, 3), }")
+    assert forged != header
+    with pytest.raises(ValueError, match=r"shape \(True, 3\)"):
+        array_kind(forged)

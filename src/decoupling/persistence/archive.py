@@ -113,7 +113,8 @@ def array_kind(data: bytes, *, structured: bool = False) -> tuple[str, tuple[int
     if dtype.hasobject or not plain or dtype.itemsize == 0:
         raise ValueError(f"an array of {dtype}, which is neither numbers nor text.")
     expected, found = dtype.itemsize * prod(shape), len(data) - buffer.tell()
-    if any(n < 0 for n in shape) or expected != found:
+    # numpy reads True as a length, which it is not when the array is made.
+    if any(type(n) is not int or n < 0 for n in shape) or expected != found:
         raise ValueError(
             f"an array of {dtype} and shape {shape}, {expected} bytes, and there are {found}."
         )
