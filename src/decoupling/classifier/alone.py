@@ -136,10 +136,9 @@ def wrong_range(
     proba = label_proba[labelled][:, first:]
     proba = proba / proba.sum(axis=1, keepdims=True)
     given = GivenLabels(proba, codes[labelled] - first, weight[labelled], task.own - first)
-    low, high = wrong_share_ends(given)
-    differs = given.own[given.first_choice] != given.codes
+    every_doubt, disagreeing = wrong_share_ends(given)
+    low, high = min(every_doubt, disagreeing), max(every_doubt, disagreeing)
     total = float(given.weight.sum())
-    disagreeing = float(given.weight @ differs / total)
 
     def chance(share: float) -> float:
         return _QUANTILE * float(np.sqrt(share * (1.0 - share) / total))

@@ -352,7 +352,7 @@ class DecouplingClassifier(ShowsTransitions, MetaEstimatorMixin, ClassifierMixin
             if retrained is not None and not retrained.beside:
                 return retrained.predict(X)
             label_proba = self.label_model_.predict(X)
-            if retrained is None and self.overlap_answer_ is not None:
+            if self.overlap_answer_ is not None:
                 return self.overlap_answer_.class_proba(label_proba)
             if retrained is None:
                 return self.posterior_.predict(label_proba).class_proba

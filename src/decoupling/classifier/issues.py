@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from decoupling._text import name_text
 from decoupling._typing import AnyArray, FloatArray, IntArray
 from decoupling._validation import check_flag
+from decoupling.classifier.alone import own_labels_alone
 from decoupling.inference.posterior import Posterior
 from decoupling.labels.frames import names_array
 from decoupling.labels.libraries import Library, library_of
@@ -202,7 +203,7 @@ def label_issues(
     codes = encode(task, labels)
     proba = np.asarray(posterior.label_conditional(codes))
     own_proba = None
-    if task.complete and set(task.own.tolist()) == set(range(len(task.labels))):
+    if own_labels_alone(task):
         # Before the label counts, so that cells of T do not put some classes before others.
         own_proba = of_label(np.asarray(posterior.class_proba), codes, task.own)
     library = library_of(labels)
@@ -304,8 +305,8 @@ def rank_issues(
     # A label that is nobody's own is not listed even if the threshold is 0.
     doubtful = np.isin(codes, task.own) & (p_wrong >= threshold)
     listed = np.where(unlabelled, bool(with_unlabelled), doubtful | bool(all_rows))
-    worst = p_wrong if own_proba is None else -own_proba
-    order = np.lexsort((-margin, -worst, unlabelled))  # stable: then by row
+    worst_first = -p_wrong if own_proba is None else own_proba
+    order = np.lexsort((-margin, worst_first, unlabelled))  # stable: then by row
     order = order[listed[order]]
     arrays = (
         order,

@@ -129,7 +129,7 @@ class GivenLabels(NamedTuple):
         weighed, n_labels = members * self.weight[:, None], self.proba.shape[1]
         return np.array([np.bincount(self.codes, column, n_labels) for column in weighed.T])
 
-    def some(self, rows: FloatArray | IntArray) -> GivenLabels:
+    def some(self, rows: IntArray) -> GivenLabels:
         """These rows alone."""
         return self._replace(
             proba=self.proba[rows], codes=self.codes[rows], weight=self.weight[rows]
@@ -182,22 +182,23 @@ def settle(given: GivenLabels, overlaps: Sequence[float] = OVERLAPS) -> Settled:
     >>> settle(given).conditional.argmax(axis=1)
     array([0, 0, 0, 1, 1])
     """
-    n_rows = len(given.codes)
-    sums = [np.zeros((n_rows, len(given.own))) for _ in range(2)]
+    class_proba, conditional = np.zeros((2, len(given.codes), len(given.own)))
     found = []
     for overlap in overlaps:
         q, members, transitions = _one_for_all(given, overlap)
-        sums[0] += members / len(overlaps)
-        sums[1] += _by_difficulty(given, overlap, q, transitions) / len(overlaps)
+        class_proba += members / len(overlaps)
+        conditional += _by_difficulty(given, overlap, q, transitions) / len(overlaps)
         found.append(transitions)
     share = 1.0 - np.asarray(overlaps) if min(overlaps) < 1.0 else np.ones(len(overlaps))
     mean = np.average(found, axis=0, weights=share)
     answer = OverlapAnswer(np.array(overlaps, dtype=float), np.array(found))
-    return Settled(answer, sums[0], sums[1], mean)
+    return Settled(answer, class_proba, conditional, mean)
 
 
 def wrong_share_ends(given: GivenLabels) -> tuple[float, float]:
     """Share of the labels that are wrong if every doubt is overlap, and if none is.
+
+    The second is the share of the labels that are not the first choice of the classifier.
 
     Examples
     --------
@@ -213,8 +214,7 @@ def wrong_share_ends(given: GivenLabels) -> tuple[float, float]:
     right = of_label(_after(members, transitions, given), given.codes, given.own)
     differs = given.own[given.first_choice] != given.codes
     total = given.weight.sum()
-    low, high = given.weight @ (1.0 - right) / total, given.weight @ differs / total
-    return min(float(low), float(high)), max(float(low), float(high))
+    return float(given.weight @ (1.0 - right) / total), float(given.weight @ differs / total)
 
 
 def _one_for_all(
